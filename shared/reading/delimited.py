@@ -66,19 +66,32 @@ class Layout:
         return replace(self, names=names, notes=[*self.notes, *notes], is_plain=self.is_plain and not notes)
 
 
+@dataclass
+class LeftOut:
+    """How many rows of a table were left out."""
+
+    blank: int = 0  #: rows without a value
+    names: int = 0  #: rows that repeat the names of the columns
+
+    def notes(self) -> list[str]:
+        blank = f"{self.blank:,} blank row{'s' * (self.blank > 1)} left out"
+        names = f"{self.names:,} row{'s' * (self.names > 1)} left out: the names of the columns again"
+        return [blank] * bool(self.blank) + [names] * bool(self.names)
+
+
 def read_delimited(
     source: Path | bytes,
     tab_first: bool = False,
     stated: Stated = NOTHING_STATED,
     misfits: list[BadRow] | None = None,
     kept: list[int] | None = None,
-    blanks: list[int] | None = None,
+    left_out: LeftOut | None = None,
 ) -> tuple[pl.DataFrame, Layout, list[str]]:
     """Return the cells as text ("" where empty), the layout, and notes on it.
 
     Rows that do not fit go to ``misfits`` where that is given; else the first one is raised. Lines of cells with text
     behind a closing quote, which keep their quotes, go to ``kept`` where that is given; else into a note. How many
-    rows had no value, and were left out, goes to ``blanks`` likewise.
+    rows were left out is added to ``left_out`` likewise.
 
     A column that is no text any more is typed already. Raises: Unreadable with the line of the first row that does not
     fit; NotUtf8.
@@ -120,11 +133,13 @@ def read_delimited(
         notes.append("every line ends with a delimiter")
     frame, shown = _without_formulas(frame) if b'="' in head else (frame, [])
     notes += shown
-    frame, count = _without_blank_rows(frame, misfits)
-    if blanks is not None:
-        blanks.append(count)
+    frame, blank = _without(_are_blank(frame), frame, misfits)
+    frame, names = _without(_are_names(frame), frame, misfits)
+    if left_out is not None:
+        left_out.blank += blank
+        left_out.names += names
         return frame, layout, notes
-    notes += note_on_blanks(count)
+    notes += LeftOut(blank, names).notes()
     if frame.height == 0:
         raise Unreadable(misfits[0].message if misfits else "there is a header but no rows")
     return frame, layout, notes
@@ -170,26 +185,40 @@ def _is_undescribed(stated: Stated) -> bool:
     return stated.delimiter is None and stated.header_row is None and not stated.skip
 
 
-def _without_blank_rows(frame: pl.DataFrame, misfits: list[BadRow] | None) -> tuple[pl.DataFrame, int]:
-    """Leave out rows that are delimiters alone, as a workbook's; also return how many there were.
-
-    In a table of one column, these are missing values.
-    """
+def _are_blank(frame: pl.DataFrame) -> pl.Series | None:
+    """Return which rows have no value; none of a table of one column, where these are missing values."""
     first = frame.to_series(0)
     may_be_blank = first.null_count() or (first.dtype == pl.String and (first == "").any())
     if frame.width == 1 or not may_be_blank:
-        return frame, 0
+        return None
     texts = [pl.col(name).str.strip_chars(" \t\u00a0").fill_null("") == "" for name in _texts(frame)]
     others = [pl.col(name).is_null() for name in frame.columns if frame.schema[name] != pl.String]
-    is_blank = frame.select(pl.all_horizontal(*texts, *others)).to_series()
-    if not is_blank.any():
+    return frame.select(pl.all_horizontal(*texts, *others)).to_series()
+
+
+def _are_names(frame: pl.DataFrame) -> pl.Series | None:
+    """Return which rows repeat the names of the columns, as files do that were put together of several."""
+    if (
+        frame.width == 1
+        or len(_texts(frame)) < frame.width
+        or not frame.to_series(0).str.ends_with(frame.columns[0]).any()
+    ):
+        return None
+    return frame.select(
+        pl.all_horizontal(pl.col(name).str.strip_chars("\ufeff \t") == name for name in frame.columns)
+    ).to_series()
+
+
+def _without(leaves: pl.Series | None, frame: pl.DataFrame, misfits: list[BadRow] | None) -> tuple[pl.DataFrame, int]:
+    """Leave these rows out; also return how many there were."""
+    if leaves is None or not leaves.any():
         return frame, 0
     if misfits:  # their places are those among the rows that stay
-        before = is_blank.cum_sum()
+        before = leaves.cum_sum()
         for number, misfit in enumerate(misfits):
             at = misfit.position - number
             misfits[number] = replace(misfit, position=misfit.position - (int(before[at - 1]) if at else 0))
-    return frame.filter(~is_blank), int(is_blank.sum())
+    return frame.filter(~leaves), int(leaves.sum())
 
 
 def _without_formulas(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
@@ -202,11 +231,6 @@ def _without_formulas(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
 
 def _texts(frame: pl.DataFrame) -> list[str]:
     return [name for name, dtype in frame.schema.items() if dtype == pl.String]
-
-
-def note_on_blanks(count: int) -> list[str]:
-    """Return the note on rows without a value, if there are any."""
-    return [f"{count:,} blank row{'s' * (count > 1)} left out"] * bool(count)
 
 
 def _is_empty(column: pl.Series) -> bool:

@@ -16,10 +16,10 @@ from .delimited import (
     BadLine,
     BadRow,
     Layout,
+    LeftOut,
     NotUtf8,
     check_misfits,
     layout_of,
-    note_on_blanks,
     read_delimited,
 )
 from .found import FoundReading, decimal_of
@@ -64,7 +64,7 @@ class _Text:
     is_typed: Callable[[str], bool] | None = None
     misfits: list[BadRow] | None = None
     kept: list[int] = field(default_factory=list)  #: lines of cells with text behind a closing quote
-    blanks: list[int] = field(default_factory=list)  #: how many rows of each piece have no value, and are left out
+    left_out: LeftOut = field(default_factory=LeftOut)
     damage: str = ""  #: a note on bytes that are not text in the encoding
 
     @property
@@ -210,7 +210,7 @@ def _written(text: _Text, to: Path) -> StreamedTable:
         reading.note = types.of[name].note
     notes = [*text.layout.notes, *[text.damage] * bool(text.damage)]
     notes += [note_on_kept(text.kept)] * bool(text.kept)
-    notes += note_on_blanks(sum(text.blanks))
+    notes += text.left_out.notes()
     return StreamedTable(readings, text.delimiter, text.encoding, notes, text.layout.header_row)
 
 
@@ -250,7 +250,7 @@ def _pieces(text: _Text) -> Iterator[pl.DataFrame]:
     """Yield the cells of each piece as text. Raises: Unreadable, NotUtf8."""
     begins, rows = text.begins, 0
     text.kept.clear()
-    text.blanks.clear()
+    text.left_out.blank = text.left_out.names = 0
     if text.misfits is not None:
         text.misfits.clear()
     for ends in _ends(text):
@@ -261,7 +261,7 @@ def _pieces(text: _Text) -> Iterator[pl.DataFrame]:
                 own: list[BadRow] | None = None if text.misfits is None else []
                 kept: list[int] = []
                 stated = Stated(delimiter=text.delimiter, header_row=1)
-                cells, *_ = read_delimited(source, stated=stated, misfits=own, kept=kept, blanks=text.blanks)
+                cells, *_ = read_delimited(source, stated=stated, misfits=own, kept=kept, left_out=text.left_out)
                 above = _count(text.file, 0, begins, b"\n") - text.header.count(b"\n") if own or kept else 0
                 text.kept.extend(line + above for line in kept)
                 if text.misfits is not None and own:

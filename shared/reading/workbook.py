@@ -31,8 +31,9 @@ _MIN_WIDTH, _MAX_GAPS, _MAX_REMARKS = 2, 20, 10
 _NUMBER = r"^-?(?:0|[1-9]\d*)(?:[.,]\d+)?$"
 _SHEET = re.compile(r"xl/worksheets/sheet\d+\.xml")
 _NO_VALUE = re.compile(rb"</f>(?:<v\s*/>|<v></v>)?</c>")
-_ERROR = b' t="e"'
-_PIECE, _MARK_BYTES, _MAX_SHEET_BYTES = 1 << 20, 12, 200_000_000
+_ERROR = re.compile(rb' t="e"')
+_MERGED = re.compile(rb'<mergeCell ref="[A-Z]+(\d+):[A-Z]+(\d+)"')
+_PIECE, _MARK_BYTES, _MAX_SHEET_BYTES = 1 << 20, 48, 200_000_000
 _WHOLE = re.compile(r"^(-?\d+)\.0$")  #: a whole number, which a workbook keeps as a float
 _SPAN = r"^(1899-12-31|1900-0[12]-\d\d)[ T]\d\d:\d\d:\d\d"
 _NO_YEAR = 1899  #: of a cell that holds a time of day only: days are counted from 1900
@@ -80,15 +81,20 @@ def read_workbook(
     frame, blank = _without_blank_rows(frame)
     frame, columns = _without_missing(_whole_numbers(frame), stated, is_typed)
     has_gaps = sum(frame.null_count().row(0))
-    uncalculated, failed = _without_value(path, reader.sheet_names.index(chosen)) if has_gaps else (0, 0)
+    gaps = _gaps(path, reader.sheet_names.index(chosen), skipped + header.first + header.rows) if has_gaps else Gaps()
     others = ", ".join(repr(name) for name in sheets[:11] if name != chosen)
     notes = [f"sheet {chosen!r}" + f" (not read: {others})" * bool(others), *header.notes]
     notes += own
     notes += [f"{blank} blank row{'s' * (blank > 1)} left out"] * bool(blank)
-    if uncalculated:
-        notes.append(f"{uncalculated:,} formulas have no value, as no program has calculated them: read as missing")
-    if failed:
-        notes.append(f"{failed:,} cell{'s' * (failed > 1)} with an error such as #DIV/0! read as missing")
+    if gaps.uncalculated:
+        notes.append(
+            f"{gaps.uncalculated:,} formulas have no value, as no program has calculated them: read as missing"
+        )
+    if gaps.failed:
+        notes.append(f"{gaps.failed:,} cell{'s' * (gaps.failed > 1)} with an error such as #DIV/0! read as missing")
+    if gaps.merged:
+        cells = f"{gaps.merged:,} cell{'s' * (gaps.merged > 1)}"
+        notes.append(f"{cells} merged over several rows: the first row has the value, the others a missing one")
     row = 0 if header.first < 0 else skipped + header.first + 1
     return Workbook(frame, FoundReading("excel", header_row=row, sheet=chosen, sheets=sheets), notes, columns)
 
@@ -114,11 +120,20 @@ def note_numbers(frame: pl.DataFrame, columns: dict[str, ColumnReading]) -> None
             reading.note = "kept as text, as the workbook does: its cells are numbers"
 
 
-def _without_value(path: Path, sheet: int) -> tuple[int, int]:
-    """Return how many formulas of a sheet, by its number, have no value, and how many cells hold an error; 0 where
-    that cannot be read.
+@dataclass
+class Gaps:
+    """Why cells of a sheet have no value, by the number of cells."""
+
+    uncalculated: int = 0  #: formulas that no program has calculated
+    failed: int = 0  #: errors
+    merged: int = 0  #: cells over several rows
+
+
+def _gaps(path: Path, sheet: int, above: int) -> Gaps:
+    """Return the gaps of a sheet, by its number, that has ``above`` rows above its table; none where that cannot be
+    read.
     """
-    count = failed = 0
+    gaps = Gaps()
     try:
         with zipfile.ZipFile(path) as archive:
             names = sorted(
@@ -127,12 +142,19 @@ def _without_value(path: Path, sheet: int) -> tuple[int, int]:
             with archive.open(names[sheet]) as content:
                 kept = b""
                 while (piece := content.read(_PIECE)) and content.tell() < _MAX_SHEET_BYTES:
-                    count += len(_NO_VALUE.findall(kept + piece))
-                    failed += (kept[1 - len(_ERROR) :] + piece).count(_ERROR)
+                    gaps.uncalculated += len(_marks(_NO_VALUE, kept, piece))
+                    gaps.failed += len(_marks(_ERROR, kept, piece))
+                    rows = [tuple(map(int, match.groups())) for match in _marks(_MERGED, kept, piece)]
+                    gaps.merged += sum(above < first < last for first, last in rows)
                     kept = piece[-_MARK_BYTES:]
     except (zipfile.BadZipFile, OSError, ValueError, IndexError, KeyError, zlib.error):
-        return 0, 0
-    return count, failed
+        return Gaps()
+    return gaps
+
+
+def _marks(mark: re.Pattern[bytes], kept: bytes, piece: bytes) -> list[re.Match[bytes]]:
+    """Return where the mark ends in this piece, which follows the kept bytes."""
+    return [match for match in mark.finditer(kept + piece) if match.end() > len(kept)]
 
 
 def _first_table(

@@ -58,6 +58,18 @@ EXPORTS: dict[str, tuple[str | bytes, dict[str, list[Any]], tuple[str, ...]]] = 
          "Any comments? Open-Ended Response": ["none", None]},
         ("in two rows",),
     ),
+    "put_together.csv": (
+        "day,n\n2024-01-31,1\n\ufeffday,n\n2024-02-01,2\nday,n\n2024-02-02,3\n",
+        {"day": [D(2024, 1, 31), D(2024, 2, 1), D(2024, 2, 2)], "n": [1, 2, 3]},
+        ("2 rows left out: the names of the columns again",),
+    ),
+    "merged.xlsx": (
+        _book(("S", "visible", [["Region", "City", "n"], ["North", "Oslo", 1], [None, "Bergen", 2],
+                                [None, "Voss", 4], ["South", "Rome", 3]],
+               ("A2:A4",))),
+        {"Region": ["North", None, None, "South"], "City": ["Oslo", "Bergen", "Voss", "Rome"], "n": [1, 2, 4, 3]},
+        ("1 cell merged over several rows",),
+    ),
     "camt.csv": (
         '"Auftragskonto";"Buchungstag";"Verwendungszweck";"Verwendungszweck";"Betrag";"Waehrung"\r\n'
         '"DE89370400440532013000";"31.01.24";"Müller GmbH";"RE 12";"-12,50";"EUR"\r\n'

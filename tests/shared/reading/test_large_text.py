@@ -74,6 +74,15 @@ def test_missing_cells_of_all_pieces_are_counted(tmp_path: Path) -> None:
     assert table.columns["cell"].missing == {"NA": 60}
 
 
+def test_names_that_are_repeated_in_several_pieces_are_no_rows(tmp_path: Path) -> None:
+    content = b"n,cell\n" + b"".join(
+        b"%d,%d\n" % (number, number) + b"n,cell\n" * (number % 20 == 0) for number in range(99)
+    )
+    frame, table = stream(content, tmp_path)
+    assert frame.rows() == [(number, number) for number in range(99)]
+    assert "5 rows left out: the names of the columns again" in table.notes
+
+
 def test_what_parts_read_differently_is_text(tmp_path: Path) -> None:
     """1.234 is a thousand where there are decimal commas, and only one part of the file shows them."""
     content = "\n".join(["n;cell", *(f"{at};1.234" for at in range(60)), *(f"{at};1,5" for at in range(60))])
