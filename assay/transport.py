@@ -169,13 +169,14 @@ def reply_of(response: httpx2.Response, body: bytes) -> Reply:
 def fault_of(fault: Exception, target: Target) -> APIConnectionError:
     """Describe a transport error in plain words; its own text may hold addresses, but they are the caller's."""
     through = f" through the proxy of {target.proxy}" if target.proxy else ""
+    unreachable = f"the server at {target.url} cannot be reached{through}"
     if isinstance(fault, httpx2.TimeoutException):
-        return APITimeoutError(f"the server did not answer in time{through}")
+        return APITimeoutError(f"the server at {target.url} did not answer in time{through}")
     if isinstance(fault, httpx2.LocalProtocolError):  # its text repeats headers, and so the key
         return APIConnectionError("the request cannot be sent: a header of it is malformed")
     if "WRONG_VERSION_NUMBER" in str(fault):  # an answer without TLS
-        return APIConnectionError(f"the server cannot be reached{through}: it does not speak TLS; try http:// instead")
-    return APIConnectionError(f"the server cannot be reached{through}: {fault}")
+        return APIConnectionError(f"{unreachable}: it does not speak TLS; try http:// instead")
+    return APIConnectionError(f"{unreachable}: {fault}")
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from assay.calls import rest
 from assay.calls.call import without_none
 from assay.commands import show
 from assay.commands.evaluate import gate
+from assay.commands.ids import job_id_of
 from assay.commands.run import pair, text_of
 from assay.commands.session import UsageError, answer, confirmed, current
 
@@ -58,7 +59,9 @@ def try_prompt(
     key: Annotated[str, Parameter(help="Prompt key, such as execution.transform")],
     source: Annotated[str | None, Parameter(name="FILE", help="The text; else the one in use")] = None,
     *,
-    job: Annotated[str | None, Parameter(help="With the words of this job's latest call with the prompt")] = None,
+    job: Annotated[
+        str | None, Parameter(converter=job_id_of, help="With the words of this job's latest call with the prompt")
+    ] = None,
     variable: Annotated[Sequence[str], Parameter(help="NAME=VALUE", negative="")] = (),
     message: Annotated[str | None, Parameter(help="What the user says")] = None,
     model: Annotated[str | None, Parameter(help="PROVIDER/MODEL to call")] = None,

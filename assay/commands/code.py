@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from cyclopts import Parameter
 
 from assay import submits
+from assay.commands.file_kinds import check_kind
+from assay.commands.ids import job_id_of
 from assay.commands.program_output import Printed
-from assay.commands.run import Sending, given, readable, run, text_of
+from assay.commands.run import Sending, given, readable, run, text_of, unsent_file
 from assay.commands.session import CommandLine, UsageError, current
 from shared.languages import DEFAULT_LANGUAGE, LANGUAGES, language_of_file
 
@@ -43,7 +45,8 @@ def execute(
     seed: Annotated[int | None, Parameter(help="Seed of random numbers")] = None,
     session: Annotated[bool, Parameter(help="Keep the interpreter for --continue", negative="")] = False,
     continues: Annotated[
-        str | None, Parameter(name="--continue", help="JOB: continue where that job of a session ended")
+        str | None,
+        Parameter(name="--continue", converter=job_id_of, help="JOB or @last: continue where that session ended"),
     ] = None,
     save: Annotated[Path | None, Parameter(help="A folder for the files that the program made")] = None,
     check: Annotated[bool, Parameter(help="Exit with 1 unless the verdict is ok", negative="")] = False,
@@ -89,6 +92,7 @@ def _language_of(file: str) -> str:
     if file == "-":
         return DEFAULT_LANGUAGE
     if (known := language_of_file(file)) is None:
+        check_kind(Path(file), "program")
         endings = [f"{ending} ({row.title})" for row in LANGUAGES.values() for ending in row.extensions]
         raise UsageError(
             f"cannot detect the language from {Path(file).suffix or file!r}; "
@@ -113,6 +117,8 @@ def _tell_execution(session: CommandLine, result: dict[str, Any], printed: Print
         session.out(str(result["value"]["text"]))
     if result["error"] is not None:
         _tell_error(session, result["error"], result["stderr"])
+        if hint := unsent_file(f"{result['error']['message']}\n{result['stderr']}"):
+            session.warn(hint)
     if result["verdict"] != "ok":
         session.warn(f"verdict: {result['verdict']}")
     for artifact in result["artifacts"]:

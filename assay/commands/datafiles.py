@@ -10,16 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
+from assay.commands.file_kinds import TABLE_ENDINGS, check_kind
 from assay.commands.reading import Reading
 from assay.commands.run import missing_file, pair
 from assay.commands.session import UsageError, current
 from assay.commands.uploading import UploadBar
 from assay.submits import TableFiles
 
-TABLE_ENDINGS = (
-    ".csv", ".tsv", ".tab", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".arrow", ".feather", ".ipc",
-    ".xlsx", ".xls", ".ods",
-)  # fmt: skip
 _MAX_FILES = 200
 #: An upload from this size on shows how far it is.
 _LARGE_BYTES = 8_000_000
@@ -28,7 +25,7 @@ _LARGE_BYTES = 8_000_000
 def data_sets(name: str, first: str, others: Sequence[str], reading: Reading) -> dict[str, object]:
     """Return data sets by name, with their uploads. Raises: UsageError for a missing file or a duplicate name."""
     sets: dict[str, object] = {name: _table_files(first, reading)}
-    for other, path in map(pair, others):
+    for other, path in (pair(each, "NAME=FILE, as in --data rates=rates.csv") for each in others):
         if other in sets:
             raise UsageError(f"two data sets are named {other!r}")
         if path == "-" and first == "-":
@@ -48,6 +45,7 @@ def files_of(text: str) -> list[Path]:
     """Return the file, the folder's tables, or the files that match the pattern. Raises: UsageError."""
     path = Path(text)
     if os.path.isfile(path):  # false, too, of a text that is longer than a name can be
+        check_kind(path, "table")
         return [path]
     if os.path.isdir(path):
         inside = (each for each in path.rglob("*") if each.suffix.lower() in TABLE_ENDINGS and each.is_file())

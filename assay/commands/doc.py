@@ -13,14 +13,14 @@ from cyclopts import App, Parameter
 
 from assay.calls import files
 from assay.commands import show
-from assay.commands.datafiles import TABLE_ENDINGS
 from assay.commands.describe import first_line
 from assay.commands.doc_output import content_of
 from assay.commands.doc_preview import watch
-from assay.commands.run import Sending, given, pair, readable, run
+from assay.commands.file_kinds import check_kind
+from assay.commands.ids import job_id_of
+from assay.commands.run import Sending, given, pair, readable, run, unsent_file
 from assay.commands.session import CommandLine, UsageError, current
 from shared.amounts import amount
-from shared.languages import language_of_file
 
 app = App(name="doc", help="Documents: run their code and their instructions, or only check them.")
 
@@ -51,7 +51,9 @@ def run_document(
         Flavour | None, Parameter(help="Notation of the document; the file's ending decides otherwise")
     ] = None,
     execute: Annotated[Literal["stale", "all", "none"] | None, Parameter(help="stale when left out")] = None,
-    previous: Annotated[str | None, Parameter(help="The job to build on: only what changed runs")] = None,
+    previous: Annotated[
+        str | None, Parameter(converter=job_id_of, help="The job to build on, or @last: only what changed runs")
+    ] = None,
     model: Annotated[str | None, Parameter(help="PROVIDER/MODEL for all instructions")] = None,
     dry_run: Annotated[bool, Parameter(help="Call no model; print the estimated cost", negative="")] = False,
     on_missing: Annotated[
@@ -152,11 +154,9 @@ def preview_document(
 
 
 def _document(file: Path, flavour: str | None, set: Sequence[str], attach: Sequence[str]) -> dict[str, Any]:
-    ending = readable(file).suffix.lower()
-    if flavour is None and ending in TABLE_ENDINGS and ending != ".txt":
-        raise UsageError(f'{file} is a table, not a document; for a table: assay transform {file} "TASK"')
-    if flavour is None and language_of_file(file.name) is not None:
-        raise UsageError(f"{file} is a program, not a document; to run it: assay execute {file}")
+    readable(file)
+    if flavour is None:
+        check_kind(file, "document")
     content = file.read_bytes()
     client = current().client
     input: dict[str, Any] = {}
@@ -172,7 +172,8 @@ def _document(file: Path, flavour: str | None, set: Sequence[str], attach: Seque
         path, equals, target = each.partition("=")
         info = client.send(files.put(readable(Path(path))))
         references.append({"id": info.id, "path": target if equals else Path(path).as_posix()})
-    parameters = {key: _value(value) for key, value in map(pair, set)}
+    pairs = (pair(each, "PARAMETER=VALUE, as in --set region=north") for each in set)
+    parameters = {key: _value(value) for key, value in pairs}
     return {
         **input,
         **given(
@@ -216,8 +217,9 @@ def _tell_problems(say: Callable[[str], None], warn: Callable[[str], None], file
     for block in job["result"]["blocks"]:
         for message in block["messages"]:
             known.add(f"{block['id']}: {message['text'][:500]}")
-            hint = " (give it with --file)" if message["code"] == "include_not_found" else ""
-            text = f"{first_line(message['text'], 300)}{hint}"
+            is_include = message["code"] == "include_not_found"
+            hint = "give it with --file" if is_include else unsent_file(message["text"])
+            text = f"{first_line(message['text'], 300)}{f' ({hint})' if hint else ''}"
             lines.append((block["lines"][0], message["level"], f"{message['level']}: {text} [{message['code']}]"))
     for line, level, text in sorted(lines, key=lambda one: one[0]):
         (warn if level == "error" else say)(f"{file}:{line}: {text}")

@@ -15,6 +15,7 @@ from assay.calls import evaluations, files, flows, jobs
 from assay.commands import evaluation_page, shadow, show
 from assay.commands import evaluation_table as table
 from assay.commands.evaluation_verdict import failed_runs, reported, unmet
+from assay.commands.ids import JobId
 from assay.commands.session import CommandLine, UsageError, answer, current
 from assay.suites.files import CaseFiles
 from assay.suites.from_job import CaseMaker, append, names_in
@@ -135,7 +136,7 @@ def resume_evaluation(
 
 @app.command(name="add")
 def add_case(
-    job: Annotated[str, Parameter(help="Job id, or @last")],
+    job: JobId,
     *,
     suite: Annotated[Path, Parameter(help="The suite; it is created if missing")] = Path("suite.yaml"),
     name: Annotated[str | None, Parameter(help="The case's name; else what the job was about")] = None,

@@ -34,8 +34,9 @@ def whole_job_id(given: str) -> str:
     return fitting[0] if fitting else given
 
 
-def _convert(_type: object, tokens: Sequence[Token]) -> str:
+def job_id_of(_type: object, tokens: Sequence[Token]) -> str:
+    """Convert what a person gives for a job, for options with a help of their own. Raises: UsageError."""
     return whole_job_id(tokens[0].value)
 
 
-JobId = Annotated[str, Parameter(converter=_convert, help="The id of a job, the beginning of one, or @last")]
+JobId = Annotated[str, Parameter(converter=job_id_of, help="The id of a job, the beginning of one, or @last")]

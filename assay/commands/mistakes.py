@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from cyclopts import App, CycloptsError, MissingArgumentError, UnknownCommandError
+from cyclopts import App, CycloptsError, MissingArgumentError, UnknownCommandError, UnknownOptionError
 
 from assay.field_faults import field_fault
 
@@ -39,7 +39,7 @@ def usage(error: CycloptsError, arguments: Sequence[str], app: App) -> str:
     page = f"See `assay {words} --help`." if words else "See `assay --help`."
     kind, text = type(error).__name__, str(error).strip()
     if kind == "UnusedCliTokensError":
-        return f"{_unexpected(getattr(error, 'unused_tokens', None) or [], arguments)} {page}"
+        return _too_many(getattr(error, "unused_tokens", None) or [], words, arguments, app, page)
     if isinstance(error, MissingArgumentError):
         return f"{_missing(error, arguments)} {page}"
     if isinstance(error, UnknownCommandError) and error.unused_tokens:
@@ -47,7 +47,26 @@ def usage(error: CycloptsError, arguments: Sequence[str], app: App) -> str:
     if match := re.match(r'Invalid value for (\S+): unable to convert "(.*)" into (\w+)', text):
         wanted = {"float": "a number", "int": "a whole number"}.get(match[3], f"a {match[3]}")
         return f"{match[1]} must be {wanted}, not {match[2]!r}. {page}"
+    if isinstance(error, UnknownOptionError) and (meant := _option_with_same_start(error)) is not None:
+        text = f"Unknown option: {error.token.keyword}. Did you mean {meant}?"
     return f"{' '.join(text.split()).partition(' Available commands')[0]} {page}"
+
+
+def _option_with_same_start(error: UnknownOptionError) -> str | None:
+    """Return the longest option that the given one continues: ``--out`` of ``--outfile``."""
+    given = error.token.keyword or ""
+    names = (name for each in error.argument_collection if each.parse for name in each.names)
+    return max((each for each in names if each.startswith("--") and given.startswith(each)), key=len, default=None)
+
+
+def _too_many(tokens: Sequence[str], group: str, arguments: Sequence[str], app: App, page: str) -> str:
+    """Return which words are too many, or the misspelled command that a group's default took for a file."""
+    given = list(arguments)
+    at = given.index(tokens[0]) - 1 if tokens and tokens[0] in given else 0
+    own = [each.removeprefix(f"{group} ") for each in _commands(app) if each.startswith(f"{group} ")]
+    if at > 0 and get_close_matches(given[at], own, 1, _SIMILAR):
+        return _unknown(given[at], group, app, page)
+    return f"{_unexpected(tokens, arguments)} {page}"
 
 
 def _missing(error: MissingArgumentError, arguments: Sequence[str]) -> str:

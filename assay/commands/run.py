@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -77,6 +80,11 @@ class Asking(Sending):
 
 
 _PLAIN = Sending()
+#: How Python, JavaScript, R and DuckDB name a file that does not exist.
+_NOT_FOUND = re.compile(
+    r"No such file or directory: '([^']+)'|ENOENT: [^']*'([^']+)'|cannot open file '([^']+)'"
+    r'|match the pattern "([^"]+)"'
+)
 _STATUSES = {"question": ASKED, "unverified": UNVERIFIED}  #: of a result that falls short of done
 
 
@@ -149,11 +157,11 @@ def submitting(kind: KindSpec[Any]) -> Callable[..., int]:
     return submit
 
 
-def pair(text: str) -> tuple[str, str]:
-    """KEY=VALUE. Raises: UsageError."""
+def pair(text: str, form: str = "KEY=VALUE") -> tuple[str, str]:
+    """Split a text of this form. Raises: UsageError."""
     key, equals, value = text.partition("=")
     if not equals or not key:
-        raise UsageError(f"{text!r} is not KEY=VALUE")
+        raise UsageError(f"{text!r} is not {form}")
     return key, value
 
 
@@ -166,6 +174,14 @@ def readable(path: Path) -> Path:
     if not there:
         raise UsageError(missing_file(path))
     return path
+
+
+def unsent_file(error: str) -> str:
+    """Return how to send the file that a program did not find, if it is on this machine; else an empty text."""
+    match = _NOT_FOUND.search(error)
+    name = match[match.lastindex or 0] if match is not None else ""
+    is_here = bool(name) and not os.path.isabs(name) and os.path.isfile(name)
+    return f"the sandbox has no files of this machine: add --file {shlex.quote(name)}" if is_here else ""
 
 
 def missing_file(path: Path) -> str:

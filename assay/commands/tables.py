@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any, Literal
 
-from assay.calls import jobs
+from assay.calls import files, jobs
 from assay.commands import show
 from assay.commands.session import CommandLine, UsageError
 from shared.amounts import amount
@@ -37,9 +37,10 @@ _BINARY = {
     ".db": "sqlite",
     ".duckdb": "duckdb",
 }
-_PLOTS = (".png", ".svg", ".pdf", ".jpg", ".jpeg")
+_PLOTS = (".png", ".svg")
 _LISTED = (
-    "csv, tsv, json, jsonl, html, md (each also with .gz or .zst), parquet, feather, arrow, xlsx, sqlite and duckdb"
+    "csv, tsv, json, jsonl, html, md (each also with .gz or .zst), parquet, feather, arrow, xlsx, sqlite and duckdb; "
+    "for a plot png or svg"
 )
 
 
@@ -58,10 +59,17 @@ def form_of(path: Path) -> str:
     return form
 
 
+def is_plot(path: Path) -> bool:
+    """Return whether the file's ending is of a picture, which only a plot can be saved as."""
+    return path.suffix.lower() in _PLOTS
+
+
 def check_target(path: Path, output: str | None) -> None:
     """Refuse a target that cannot be saved, before any model is called. Raises: UsageError."""
-    if output == "plot" or (output is None and path.suffix.lower() in _PLOTS):
+    if output != "table" and is_plot(path):
         check_folder(path)
+    elif output == "plot":
+        raise UsageError(f"a plot is saved as .png or .svg, not as {path.suffix or path.name!r}")
     else:
         form_of(path)
 
@@ -81,8 +89,10 @@ def save(session: CommandLine, job_id: str, result: dict[str, Any], out: Path) -
         session.client.jobs.save_table(job_id, out, form_of(out))
         session.say(f"saved {out}: {amount(table['row_count'], 'row')}")
     elif result.get("plot_file_id"):
-        session.client.files.save(result["plot_file_id"], out)
-        session.say(f"saved {out}")
+        made = Path(session.client.send(files.get(result["plot_file_id"])).name)
+        target = out.with_suffix(made.suffix)  # the code that drew it decides between PNG and SVG
+        session.client.files.save(result["plot_file_id"], target)
+        session.say(f"saved {target}" + ("" if target == out else f": the plot is {made.suffix}, not {out.suffix}"))
     else:
         raise UsageError(f"job {job_id} has no table and no plot: leave -o out to see its result")
 

@@ -41,7 +41,10 @@ def transform(
     dataframe: Annotated[
         Literal["pandas", "polars"] | None, Parameter(help="Data-frame library of Python code")
     ] = None,
-    output: Annotated[Literal["table", "plot"] | None, Parameter(help="What is wanted")] = None,
+    output: Annotated[
+        Literal["table", "plot"] | None,
+        Parameter(help="By default a plot if -o ends in .png or .svg, else a table"),
+    ] = None,
     strategy: Annotated[
         Literal["deterministic", "tools"] | None, Parameter(help="Whether the model writes code or calls tools")
     ] = None,
@@ -85,6 +88,8 @@ def transform(
     dataframe = dataframe or kept.dataframe  # type: ignore[assignment]  # the server checks what a file says
     saving = _Saving(out, code_out, format, task or _run_task(code), dataframe, checks)
     saving.check(output)
+    if output is None and out is not None and tables.is_plot(out):
+        output = "plot"
     answers = list(answer)
     if sending.conversation is not None and answers and task is None:
         task = answers.pop(0)
@@ -154,6 +159,9 @@ class _Saving:
         result = job["result"]
         if self.asked is not None:
             return
+        for data in result["inputs"]:
+            if data.get("notes"):
+                session.say(f"{data['name']} was read so: {'; '.join(data['notes'])}")
         if result["explanation"]:
             session.say(result["explanation"])
         if result["status"] == "best_so_far":

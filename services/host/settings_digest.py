@@ -14,6 +14,8 @@ _SERVERS = ("DATABASE_URL", "REDIS_URL", "BLOB_URL", "QDRANT_URL")
 #: Variables of the command, not of the installation; and the folder itself.
 _OTHER = frozenset({"ASSAY_API_KEY", "ASSAY_URL", "ASSAY_HOME"})
 _SCRIPT = "--script"
+#: What sets a value, where its name alone does not say so: ``--demo`` plays a script.
+_SHOWN = {_SCRIPT: "--demo or --script"}
 
 
 def digests(folder: InstallationFolder, ours: Mapping[str, str], script: Path | None) -> dict[str, str]:
@@ -34,9 +36,10 @@ def differences(started: Mapping[str, str] | None, now: Mapping[str, str]) -> st
     """Return the changed settings and what to do, as a sentence; empty without changes, or when they are unknown."""
     if started is None:
         return ""
-    new = [f"{name} is new" for name in sorted(now.keys() - started.keys())]
-    other = [f"{name} is different" for name in sorted(now.keys() & started.keys()) if now[name] != started[name]]
-    gone = [f"{name} is not set here" for name in sorted(started.keys() - now.keys())]
+    shared = now.keys() & started.keys()
+    new = [f"{_SHOWN.get(name, name)} is new" for name in sorted(now.keys() - started.keys())]
+    other = [f"{_SHOWN.get(name, name)} is different" for name in sorted(shared) if now[name] != started[name]]
+    gone = [f"{_SHOWN.get(name, name)} is not set here" for name in sorted(started.keys() - now.keys())]
     changes = [*new, *other, *gone]
     if not changes:
         return ""

@@ -22,6 +22,8 @@ def desk(shell: Shell) -> Shell:
     own = Shell(folder, shell.env)
     written(own, "sales.csv", "city,amount\nOslo,3\nRome,4\nOslo,5\n")
     written(own, "a.py", "print(1)\n")
+    written(own, "a.rb", "puts 1\n")
+    written(own, "book.ipynb", '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}')
     written(own, "empty.csv", "")
     written(own, "bad.json", '{"a": 1,')
     (folder / "mixed").mkdir()
@@ -61,7 +63,17 @@ MISTAKES: list[tuple[list[str], int, str]] = [
     # words and options
     (["transform", "sales.csv"], 2, "missing task"),
     (["execute"], 2, "missing program"),
-    (["execute", "sales.csv"], 2, "cannot detect the language from '.csv'"),
+    (["execute", "sales.csv"], 2, "sales.csv is a table, not a program; for a table: assay transform sales.csv"),
+    (["execute", "book.ipynb"], 2, "book.ipynb is a document, not a program; to run it: assay doc run book.ipynb"),
+    (["transform", "book.ipynb", "total"], 2, "to run it: assay doc run book.ipynb"),
+    (["transform", "a.py", "total"], 2, "a.py is a program, not a table; to run it: assay execute a.py"),
+    (["execute", "a.rb"], 2, "cannot detect the language from '.rb'"),
+    (["transform", "sales.csv", "total", "-o", "out.pdf"], 2, "for a plot png or svg"),
+    (["transform", "sales.csv", "total", "--output", "plot", "-o", "out.csv"], 2, "saved as .png or .svg"),
+    (["transform", "sales.csv", "total", "--data", "rates"], 2, "not NAME=FILE, as in --data rates=rates.csv"),
+    (["doc", "run", "book.ipynb", "--set", "n"], 2, "not PARAMETER=VALUE, as in --set region=north"),
+    (["transform", "sales.csv", "total", "--outfile", "x.csv"], 2, "Did you mean --out?"),
+    (["doc", "chekc", "book.ipynb"], 2, "Did you mean `assay doc check`?"),
     (["transfrom", "sales.csv", "total"], 2, "Did you mean `assay transform`?"),
     (["jobs", "lss"], 2, "Did you mean `assay jobs ls`?"),
     (["transform", "sales.csv", "total", "--modle", "x"], 2, "Did you mean --model?"),
@@ -125,7 +137,7 @@ MISTAKES: list[tuple[list[str], int, str]] = [
     (["--api-key", "ask_wrong", "jobs", "ls"], 4, "keys begin with ask_"),
     (["--api-key", "ask_ä", "jobs", "ls"], 4, "a letter beyond ASCII"),
     (["--api-key", "", "jobs", "ls"], 2, "--api-key needs a value"),
-    (["--url", NOWHERE, "jobs", "ls"], 5, "cannot be reached"),
+    (["--url", NOWHERE, "jobs", "ls"], 5, f"the server at {NOWHERE} cannot be reached"),
     (["--url", "127.0.0.1:8000", "jobs", "ls"], 2, "has to begin with http://"),
     (["--url", "https://nosuch.invalid", "jobs", "ls"], 5, "cannot be reached"),
 ]
@@ -189,3 +201,44 @@ def test_a_folder_that_cannot_be_written_is_named(desk: Shell) -> None:
     assert ran.status != 0
     assert "closed" in ran.talk
     assert "Traceback" not in ran.talk
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("language", "code"),
+    [
+        ("python", "open('sales.csv')"), ("javascript", "require('fs').readFileSync('sales.csv')"),
+        ("r", "read.csv('sales.csv')"), ("sql", "SELECT * FROM 'sales.csv'"),
+    ],
+)  # fmt: skip
+def test_a_file_that_was_not_sent_is_named_with_its_option(desk: Shell, language: str, code: str) -> None:
+    assert "add --file sales.csv" in desk("execute", "-c", code, "--language", language).talk
+    assert "--file" not in desk("execute", "-c", code.replace("sales", "nosuch"), "--language", language).talk
+
+
+@pytest.mark.slow
+def test_a_document_names_the_file_that_was_not_sent_and_builds_on_the_last_job(desk: Shell) -> None:
+    written(desk, "sums.md", "```python exec\nopen('sales.csv').read()\n```\n")
+    assert "(the sandbox has no files of this machine: add --file sales.csv)" in desk("doc", "run", "sums.md").talk
+    assert desk("doc", "run", "sums.md", "--file", "sales.csv").status == 0
+    again = desk("doc", "run", "sums.md", "--file", "sales.csv", "--previous", "@last")
+    assert again.status == 0
+    assert "1 fresh" in again.talk
+
+
+@pytest.mark.slow
+def test_how_a_messy_file_was_read_is_printed_with_its_result(desk: Shell) -> None:
+    (desk.folder / "umsatz.csv").write_bytes("Stadt;Betrag\nKöln;1,50\nMünchen;2,00\nSumme;3,50\n".encode("cp1252"))
+    written(desk, "same.py", "result = data\n")
+    ran = desk("transform", "umsatz.csv", "--code", "same.py", "-o", "same.csv")
+    assert "data was read so: encoding windows-1252" in ran.talk
+    assert "1 row seems to be a total of others (Stadt: Summe)" in ran.talk
+
+
+@pytest.mark.slow
+def test_a_plot_needs_the_ending_alone_and_never_gets_another_form_s_name(desk: Shell) -> None:
+    written(desk, "plot.py", "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nresult = plt.gcf()\n")
+    assert desk("transform", "sales.csv", "--code", "plot.py", "-o", "chart.png").status == 0
+    renamed = desk("transform", "sales.csv", "--code", "plot.py", "-o", "line.svg")
+    assert "saved line.png: the plot is .png, not .svg" in renamed.talk
+    assert (desk.folder / "line.png").read_bytes().startswith(b"\x89PNG")

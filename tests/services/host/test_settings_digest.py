@@ -33,7 +33,7 @@ def test_differences_are_named_and_equal_settings_are_not(tmp_path: Path) -> Non
     assert differences(None, started) == ""
     changed = {"GROQ_API_KEY": "two", "DATABASE_URL": "postgresql://h/d", "ASSAY_HOME": "y"}
     told = differences(started, digests(folder, changed, tmp_path / "demo.json"))
-    listed = "--script is new, DATABASE_URL is new, GROQ_API_KEY is different, ASSAY_PORT is not set here"
+    listed = "--demo or --script is new, DATABASE_URL is new, GROQ_API_KEY is different, ASSAY_PORT is not set here"
     assert listed in told
     assert "two" not in told
 
