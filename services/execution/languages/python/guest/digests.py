@@ -622,29 +622,26 @@ def _pandas(reader: Reader, value: Any, kind: type) -> bool:
     pandas: Any = sys.modules["pandas"]
     if isinstance(value, pandas.DataFrame):
         reader.tag(f"{kind.__module__}.{kind.__qualname__} {value.shape} {value.flags.allows_duplicate_labels}")
-        reader.made(value.columns)
-        reader.made(value.index)
+        reader.value(value.columns)
+        reader.value(value.index)
         for number in range(value.shape[1]):
             _column(reader, value.iloc[:, number])
     elif isinstance(value, pandas.Series):
         reader.tag(f"{kind.__module__}.{kind.__qualname__} {value.shape}")
         reader.value(value.name)
-        reader.made(value.index)
+        reader.value(value.index)
         _column(reader, value)
     elif isinstance(value, pandas.MultiIndex):
-        reader.changing.discard(id(value))
         reader.tag("multi index")
         reader.made(list(value.names))
         reader.made(list(value.levels))
         reader.made([numbers.tolist() for numbers in value.codes])
         return True
     elif isinstance(value, pandas.RangeIndex):
-        reader.changing.discard(id(value))
         reader.tag(f"range {value.start} {value.stop} {value.step}")
         reader.value(value.name)
         return True
     elif isinstance(value, pandas.Index):
-        reader.changing.discard(id(value))
         reader.tag(f"{kind.__name__} {getattr(value, 'freqstr', None)}")
         reader.value(value.name)
         _column(reader, value)
@@ -684,7 +681,7 @@ def _extension(reader: Reader, array: Any) -> None:
     reader.tag(f"column {array.dtype} {type(array).__name__} {len(array)}")
     if hasattr(array, "codes") and hasattr(array, "categories"):
         reader.raw(numpy.ascontiguousarray(array.codes).view(numpy.uint8).data if len(array) else b"")
-        reader.made(array.categories)
+        reader.value(array.categories)
         reader.tag(str(array.ordered))
     elif hasattr(array, "asi8"):
         reader.raw(numpy.ascontiguousarray(array.asi8).view(numpy.uint8).data if len(array) else b"")
@@ -788,6 +785,10 @@ class Names:
             for name in group:
                 made[name]["shared"] = common
         return made
+
+    def holding(self, objects: set[int]) -> set[str]:
+        """Return the names that hold one of these objects, as the digests were made last."""
+        return {name for name, held in self._held.items() if not objects.isdisjoint(held.changing)}
 
     def _read_name(self, value: object, until: float, alive: list[object]) -> _Held:
         reader = Reader(self._around, until, alive)

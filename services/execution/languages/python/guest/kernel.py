@@ -135,7 +135,7 @@ class PythonKernel:
         self._parts.find_modules()
         reached = None if request["reached"] is None else set(cast("list[str]", request["reached"]))
         names = {name: value for name, value in self.space.items() if name not in self._own and name != _WARNED}
-        return {"digests": {**self._names.digests(names, reached), **self._parts.digests(reached)}}
+        return {"digests": {**self._names.digests(names, reached), **self._parts.digests(reached, self._names.holding)}}
 
     def restore(self, request: Message) -> Message:
         if request["part"] == reach.RANDOM:

@@ -139,8 +139,10 @@ class Parts:
             if module.__spec__ is None or (isinstance(file, str) and file.startswith((*_FOLDERS, CODE, OUT))):
                 self._around.modules[name] = module
 
-    def digests(self, reached: Container[str] | None) -> dict[str, dict[str, Json]]:
-        """Return the digests of the parts that code could reach."""
+    def digests(
+        self, reached: Container[str] | None, holding: Callable[[set[int]], set[str]]
+    ) -> dict[str, dict[str, Json]]:
+        """Return the digests of the parts that code could reach; ``holding``: names that hold one of some objects."""
         readers: dict[str, Callable[[Reader], None]] = {
             reach.BUILTINS: self._changed_builtins,
             reach.PATCHES: self._patches,
@@ -150,7 +152,7 @@ class Parts:
             reach.FILES: self._file_contents,
             reach.RANDOM: _random,
         }
-        made = {name: self._read(read) for name, read in readers.items() if reached is None or name in reached}
+        made = {name: self._read(read, holding) for name, read in readers.items() if reached is None or name in reached}
         if "duckdb" in sys.modules:
             why = "what the tables of DuckDB hold cannot be compared"
             made[reach.DUCKDB] = {"value": None if self._uses_duckdb() else "", "why": why, "refs": []}
@@ -158,10 +160,11 @@ class Parts:
             made[reach.RANDOM].update(keep=_kept_random(), refs=[])
         return made
 
-    def _read(self, read: Callable[[Reader], None]) -> dict[str, Json]:
+    def _read(self, read: Callable[[Reader], None], holding: Callable[[set[int]], set[str]]) -> dict[str, Json]:
         reader = Reader(self._around, time.thread_time() + _SECONDS, [])
         try:
             read(reader)
+            reader.refs |= holding(reader.changing)  # code that reaches the part may change them through it
         except NotDetermined as refused:
             return {"value": None, "why": str(refused), "refs": sorted(reader.refs)}
         except Exception as error:  # a library refuses in its own way
@@ -238,6 +241,7 @@ class Parts:
         reader.made([tuple(map(repr, each)) for each in warnings.filters])
         for logger in _loggers():
             reader.made(logger)
+        reader.changing.update(map(id, _written_by_loggers()))
         numpy: Any = sys.modules.get("numpy")
         if numpy is not None:
             reader.made([numpy.get_printoptions(), numpy.geterr(), numpy.geterrcall()])
@@ -354,6 +358,13 @@ def _loggers() -> Iterator[list[object]]:
         ):
             handlers = [_handler(each) for each in logger.handlers]
             yield [name, logger.level, logger.propagate, logger.disabled, logger.filters, handlers]
+
+
+def _written_by_loggers() -> Iterator[object]:
+    """Yield what the handlers of loggers hold, such as a buffer: any record may change it."""
+    for logger in [logging.root, *logging.root.manager.loggerDict.values()]:
+        for handler in logger.handlers if isinstance(logger, logging.Logger) else ():
+            yield from vars(handler).values()
 
 
 def _handler(handler: logging.Handler) -> list[object]:
