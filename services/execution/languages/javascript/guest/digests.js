@@ -477,8 +477,7 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
           reader.value(now.value);
         }
       }
-      for (const [file, module] of Object.entries(Module._cache)) {
-        if (!folders.some((folder) => file.startsWith(`${folder}/`))) continue;
+      for (const [file, module] of ownModules()) {
         reader.tag(file);
         kernel.codes.push(fs.readFileSync(file, "utf8"));
         reader.value(module.exports);
@@ -518,6 +517,19 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
     } catch (error) {
       return String(error.code);
     }
+  }
+  function ownModules() {
+    return Object.entries(Module._cache).filter(([file]) => folders.some((folder) => file.startsWith(`${folder}/`)));
+  }
+  /** What modules of the code's own export: a name may hold the same object. */
+  function exportedByOwn() {
+    const objects = new Set();
+    for (const [, { exports }] of ownModules()) {
+      objects.add(exports);
+      if (exports === null || typeof exports !== "object" || types.isProxy(exports)) continue;
+      for (const key of Reflect.ownKeys(exports)) objects.add(Reflect.getOwnPropertyDescriptor(exports, key).value);
+    }
+    return objects;
   }
   function changed(reader, held) {
     if (held === undefined) return reader.tag("gone");
@@ -625,6 +637,12 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
       const reader = new Reader(names, until);
       const together = said(reader, () => group.forEach((name) => reader.value(names.get(name))));
       for (const name of group) made[name].shared = hash(`${group} ${together.value}`);
+    }
+    const ofModules = exportedByOwn();
+    for (const [name, { value }] of now) {
+      if (value === null || typeof value !== "object" || !ofModules.has(value)) continue;
+      made[name].refs = [...new Set([...made[name].refs, "@modules"])];
+      made[name].shared ??= made[name].value ?? name; // to restore its value alone would part it from the module's
     }
     for (const [name, readPart] of Object.entries(PARTS)) {
       if (reached !== null && !reached.includes(name)) continue;

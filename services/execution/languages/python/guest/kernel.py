@@ -135,7 +135,14 @@ class PythonKernel:
         self._parts.find_modules()
         reached = None if request["reached"] is None else set(cast("list[str]", request["reached"]))
         names = {name: value for name, value in self.space.items() if name not in self._own and name != _WARNED}
-        return {"digests": {**self._names.digests(names, reached), **self._parts.digests(reached, self._names.holding)}}
+        digests = self._names.digests(names, reached)
+        for name in (
+            self._parts.held_by_modules() & digests.keys()
+        ):  # to restore its value alone would part it from them
+            held = digests[name]
+            held["refs"] = sorted({*cast("list[str]", held["refs"]), reach.MODULES})
+            held.setdefault("shared", held["value"] or name)
+        return {"digests": {**digests, **self._parts.digests(reached, self._names.holding)}}
 
     def restore(self, request: Message) -> Message:
         if request["part"] == reach.RANDOM:

@@ -139,6 +139,12 @@ class Parts:
             if module.__spec__ is None or (isinstance(file, str) and file.startswith((*_FOLDERS, CODE, OUT))):
                 self._around.modules[name] = module
 
+    def held_by_modules(self) -> set[str]:
+        """Return the names of data that a module of the code holds, too (``from config import SETTINGS``)."""
+        modules = [each for name, each in self._around.modules.items() if sys.modules.get(name) is each]
+        held = {id(value) for module in modules for value in vars(module).values()}
+        return {name for name, value in self._around.space.items() if id(value) in held and not _is_fixed(value)}
+
     def digests(
         self, reached: Container[str] | None, holding: Callable[[set[int]], set[str]]
     ) -> dict[str, dict[str, Json]]:
@@ -358,6 +364,12 @@ def _loggers() -> Iterator[list[object]]:
         ):
             handlers = [_handler(each) for each in logger.handlers]
             yield [name, logger.level, logger.propagate, logger.disabled, logger.filters, handlers]
+
+
+def _is_fixed(value: object) -> bool:
+    """Return whether a value is no data that code changes in place: a plain one, a function, a class, a module."""
+    fixed = (int, float, str, bytes, type(None), types.FunctionType, types.BuiltinFunctionType, type, types.ModuleType)
+    return isinstance(value, fixed)
 
 
 def _written_by_loggers() -> Iterator[object]:
