@@ -15,9 +15,12 @@ _CURRENCY = f"(?:[A-Z]{{0,3}}[{_SIGNS}]|{_CODES})"
 _BLANK = "[ \u00a0\u202f]*"
 _BODY = r"\d(?:[\d.,'\u2019 \u00a0\u202f]*\d)?|\.\d+"
 _DRESSED = re.compile(
-    f"(?P<open>\\()?(?P<minus>[-\u2212+]?){_BLANK}(?P<before>{_CURRENCY})?{_BLANK}(?P<inner>[-\u2212]?)(?P<body>{_BODY})"
+    f"(?P<first>{_CURRENCY}(?={_BLANK}\\())?{_BLANK}(?P<open>\\()?(?P<minus>[-\u2212+]?){_BLANK}(?P<before>{_CURRENCY})?{_BLANK}(?P<inner>[-\u2212]?)(?P<body>{_BODY})"
     f"(?P<after>{_BLANK}(?P<unit>{_CURRENCY}))?(?P<close>\\))?(?P<behind>[-\u2212]?)"
 )
+_ZERO = re.compile(
+    f"(?P<before>{_CURRENCY}){_BLANK}[-\u2212\u2013]|[-\u2212\u2013]{_BLANK}(?P<unit>{_CURRENCY})"
+)  #: as Excel shows it
 _LAKH = re.compile(r"-?\d{1,2}(?:,\d\d)+,\d{3}(?:\.\d+)?")
 _PERCENT = re.compile(r"[+-]?\d[\d.,]*[ \u00a0\u202f]?%")
 _HINT = re.compile(f"{_CURRENCY}|[(\u2212]|-$|\\d,\\d\\d,\\d", re.M)  #: without one all is plain
@@ -57,18 +60,25 @@ def undressed(column: pl.Series, sample: Collection[str]) -> tuple[pl.Series, li
 
 def _plain(cell: str) -> tuple[str, str] | None:
     """Return the number without its dress, and its currency; None where the cell is none, or says minus twice."""
+    if (zero := _ZERO.fullmatch(cell)) is not None:
+        return "0", zero["before"] or zero["unit"]
     match = _DRESSED.fullmatch(cell)
-    if match is None or bool(match["open"]) != bool(match["close"]) or (match["before"] and match["unit"]):
+    if match is None or bool(match["open"]) != bool(match["close"]):
+        return None
+    currencies = [each for each in (match["first"], match["before"], match["unit"]) if each]
+    if len(currencies) > 1:
         return None
     minuses = [bool(match["open"]), match["minus"] in ("-", "\u2212"), bool(match["inner"]), bool(match["behind"])]
     if sum(minuses) > 1:
         return None
     body = match["body"].replace(",", "") if _LAKH.fullmatch(match["body"]) else match["body"]
-    return f"{'-' if any(minuses) else ''}{body}", match["before"] or match["unit"] or ""
+    return f"{'-' if any(minuses) else ''}{body}", "".join(currencies)
 
 
 def _note(currency: str, sample: Collection[str]) -> str:
     parts = [f"numbers in {currency}"] * bool(currency)
     parts += ["numbers in brackets are negative"] * any("(" in cell for cell in sample)
-    parts += ["a minus behind a number counts"] * any(cell[-1:] in ("-", "\u2212") for cell in sample)
+    zeros = set(filter(_ZERO.fullmatch, sample))
+    parts += ["a minus behind a number counts"] * any(cell[-1:] in ("-", "\u2212") for cell in {*sample} - zeros)
+    parts += ["a dash for the number is zero"] * bool(zeros)
     return ", ".join(parts) or "written with other signs than a number has"

@@ -62,7 +62,7 @@ def find_header(sample: Sequence[Row], *, is_sheet: bool = False, first: int | N
 def _is_missing(rows: Sequence[Row]) -> bool:
     """Return whether the first row holds values as the rows below do: a date or a fraction above others, and a date or
     a number as the first cell. Whole numbers alone may be names, such as years, unless one is there twice, and so may
-    values behind a text.
+    values behind a text; a text that is a value of its column again, or the first of 1, 2, 3, is no name.
     """
     filled = [row for row in rows if _filled(row)]
     if len(filled) < _MIN_ALIKE or not all(cell.strip() for cell in filled[0]):
@@ -73,8 +73,17 @@ def _is_missing(rows: Sequence[Row]) -> bool:
     are_named = any(not _is_value(column[0]) and any(map(_is_value, column[1:])) for column in columns)
     with_fraction = any(_FRACTION.fullmatch(column[0].strip()) for column in numbers)
     is_repeated = len(numbers) == len(columns) and len(set(filled[0])) < len(filled[0])
-    is_sure = bool(dated) or with_fraction or is_repeated
+    is_sure = bool(dated) or with_fraction or is_repeated or _is_first_of(columns)
     return not are_named and (columns[0] in dated or (columns[0] in numbers and is_sure))
+
+
+def _is_first_of(columns: Sequence[Row]) -> bool:
+    """Return whether the first row is counted on below, or holds a text that is a value of its column again."""
+    texts = [[cell.strip() for cell in column] for column in columns[1:]]
+    is_again = any(not _is_value(column[0]) and column[0] in column[1:] for column in texts)
+    counted = [cell.strip() for cell in columns[0]]
+    is_count = len(columns) > 1 and len(counted) > _MIN_ALIKE and counted == list(map(str, range(1, len(counted) + 1)))
+    return is_again or is_count
 
 
 def no_header(sample: Sequence[Row]) -> Header:

@@ -70,6 +70,31 @@ EXPORTS: dict[str, tuple[str | bytes, dict[str, list[Any]], tuple[str, ...]]] = 
         {"Region": ["North", None, None, "South"], "City": ["Oslo", "Bergen", "Voss", "Rome"], "n": [1, 2, 4, 3]},
         ("1 cell merged over several rows",),
     ),
+    "accounting.csv": (
+        'k,amt\na," $1,234.50 "\nb, $(99.00)\nc," $(1,000.25)"\nd, $-   \n',
+        {"k": ["a", "b", "c", "d"], "amt": [1234.5, -99.0, -1000.25, 0.0]},
+        ("numbers in $, numbers in brackets are negative, a dash for the number is zero",),
+    ),
+    "accounting_de.csv": (
+        "k;b\na; 1.234,50 € \nb; -   € \nc;-5,00 €\n",
+        {"k": ["a", "b", "c"], "b": [1234.5, 0.0, -5.0]},
+        ("numbers in €, a dash for the number is zero",),
+    ),
+    "people.csv": (
+        "1,Anna,Berlin\n2,Bo,Rome\n3,Cy,Oslo\n",
+        {"column_1": [1, 2, 3], "column_2": ["Anna", "Bo", "Cy"], "column_3": ["Berlin", "Rome", "Oslo"]},
+        ("no header",),
+    ),
+    "census.data": (
+        "39,State,77516,Bachelors\n50,Private,83311,Bachelors\n38,Private,215646,HS\n",
+        {"column_1": [39, 50, 38], "column_2": ["State", "Private", "Private"], "column_3": [77516, 83311, 215646],
+         "column_4": ["Bachelors", "Bachelors", "HS"]},
+        ("no header",),
+    ),
+    "questions.csv": (
+        "1,2,3a\n5,4,yes\n3,4,no\n", {"1": [5, 3], "2": [4, 4], "3a": ["yes", "no"]}, (),
+    ),
+    "positions.csv": ("0,1,2\n0,x,5\n1,y,6\n", {"0": [0, 1], "1": ["x", "y"], "2": [5, 6]}, ()),
     "camt.csv": (
         '"Auftragskonto";"Buchungstag";"Verwendungszweck";"Verwendungszweck";"Betrag";"Waehrung"\r\n'
         '"DE89370400440532013000";"31.01.24";"Müller GmbH";"RE 12";"-12,50";"EUR"\r\n'
