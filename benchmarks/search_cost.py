@@ -5,6 +5,7 @@ Wall times, so the machine has to be quiet; the start of the model is processor 
 
 from __future__ import annotations
 
+import itertools
 import os
 import statistics
 import subprocess
@@ -30,7 +31,8 @@ RECORDS = 10_000
 COMPARED_RECORDS = 20_000
 QUESTIONS = 200
 _STEMMER = Stemmer.Stemmer("english")
-_WORDS = np.array([f"word{number}" for number in range(5000)])
+_SYLLABLES = [f"{consonant}{vowel}" for consonant in "bdgklm" for vowel in "aiu"]
+_WORDS = np.array(["".join(syllables) for syllables in itertools.product(_SYLLABLES, repeat=3)][:5000])
 _COLD = """
 import sys, time
 from pathlib import Path

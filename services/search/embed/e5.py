@@ -12,6 +12,7 @@ import mmap
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,7 @@ _NAMES = {
 }
 
 
+@cache
 def weights_file() -> Path | None:
     """Return the package's file of weights; None when it is not installed."""
     spec = importlib.util.find_spec(_PACKAGE)

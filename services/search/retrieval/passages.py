@@ -78,12 +78,11 @@ def facet_passage(at: Passage | None, facet: str, facets: Mapping[str, JsonValue
 def marked(hits: Sequence[Hit], question: str, words: Words) -> list[Hit]:
     """Return the hits with the words in their passages marked that the question has too."""
     asked = words.distinct(question)
-    known: dict[str, bool] = {}
     return [
         hit.model_copy(
             update={
                 "passages": [
-                    passage.model_copy(update={"highlights": _highlights(question, asked, passage.text, words, known)})
+                    passage.model_copy(update={"highlights": _highlights(question, asked, passage.text, words)})
                     for passage in hit.passages
                 ]
             }
@@ -92,20 +91,16 @@ def marked(hits: Sequence[Hit], question: str, words: Words) -> list[Hit]:
     ]
 
 
-def _highlights(
-    question: str, asked: frozenset[int], text: str, words: Words, known: dict[str, bool]
-) -> list[Highlight]:
+def _highlights(question: str, asked: frozenset[int], text: str, words: Words) -> list[Highlight]:
     """Return the words of the text that the question has too, in any of their forms; in scripts without spaces, what
-    is written alike in both. ``known``: words that were compared before.
+    is written alike in both.
     """
     marks = []
     for match in _WORD.finditer(text):
         word = match[0]
         if _UNSPACED.search(word):
             continue
-        if word not in known:
-            known[word] = bool(asked & words.distinct(word))
-        if known[word]:
+        if not asked.isdisjoint(words.stems(word)):
             marks.append((match.start(), match.end()))
     for run in _UNSPACED.finditer(text):
         marks += _alike(run[0], run.start(), question)

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from pydantic import JsonValue
 
@@ -106,8 +106,7 @@ class NearestQuery:
     keys: tuple[str, ...] = ()  #: of the payload to return
 
 
-@dataclass(frozen=True)
-class ScoredPoint:
+class ScoredPoint(NamedTuple):
     id: str
     score: float
     payload: Payload

@@ -127,7 +127,7 @@ class Words:
     def asked(self, text: str) -> list[AskedWord]:
         """Return the distinct words of a question that are not stop words."""
         words = {word.lower(): None for word in _WORD.findall(_UNSPACED_RUN.sub(" ", text[:LONGEST]))}
-        spaced = ((word, frozenset(_counted(word, self._language))) for word in words)
+        spaced = ((word, self.stems(word)) for word in words)
         asked = [AskedWord(word, stems, frozenset(_ngrams_of(word))) for word, stems in spaced if stems]
         pairs = {pair: None for run in _UNSPACED_RUN.findall(text[:LONGEST]) for pair in _content_pairs(run)}
         return asked + [AskedWord(pair, frozenset([crc32(pair.encode())]), frozenset()) for pair in pairs]
@@ -139,6 +139,10 @@ class Words:
     def distinct(self, text: str) -> frozenset[int]:
         """Return the words that are not stop words, as hashes of their stems."""
         return frozenset(_counted(text, self._language))
+
+    def stems(self, word: str) -> frozenset[int]:
+        """Return what ``distinct`` does, for a single word: the next text is likely to have it, too."""
+        return _stems_of(word, self._language) if len(word) <= _LONGEST_WORD else self.distinct(word)
 
     def literally(self, asked: str, text: str) -> bool:
         """Return whether the text holds every word of the question except stop words; punctuation in codes is
@@ -209,10 +213,16 @@ def _counted(text: str, language: str) -> dict[int, int]:
     runs = _UNSPACED_RUN.findall(text) if _UNSPACED.search(text) else ()
     spaced = _UNSPACED_RUN.sub(" ", text) if runs else text
     vector = _model(language).embed_document(spaced)
-    counted = Counter({word: round(many) for word, many in zip(vector.indices, vector.values, strict=True)})
-    counted.update(crc32(pair.encode()) for run in runs for pair in _pairs(run))
-    counted.update(crc32(sign.encode()) for sign in _PICTURES.findall(text))
-    return dict(counted)
+    counted = {word: round(many) for word, many in zip(vector.indices, vector.values, strict=True)}
+    for sign in [*(pair for run in runs for pair in _pairs(run)), *_PICTURES.findall(text)]:
+        hashed = crc32(sign.encode())
+        counted[hashed] = counted.get(hashed, 0) + 1
+    return counted
+
+
+@lru_cache(maxsize=20_000)
+def _stems_of(word: str, language: str) -> frozenset[int]:
+    return frozenset(_counted(word, language))
 
 
 def _pairs(run: str) -> list[str]:
