@@ -18,7 +18,7 @@ from .cells import FLOAT
 from .drawn import is_mostly_drawn, may_be_drawn, redrawn
 from .header import find_header, no_header, with_names
 from .names import usable_names
-from .quotes import is_regular, note_on_kept, requoted, with_line_feeds
+from .quotes import is_regular, note_on_kept, requoted, with_line_feeds, without_blanks_before
 from .sampled_types import LEAST_BYTES, read_large
 from .source import Unreadable
 from .stated import NOTHING_STATED, Stated
@@ -106,6 +106,8 @@ def read_delimited(
     if drawn is not None:
         source, stated = drawn.content, replace(stated, delimiter=drawn.delimiter)
         head = _head(source)
+    source, spaced = _without_blanks_before_quotes(source, head, stated.delimiter or find_delimiter(head, tab_first))
+    head = _head(source) if spaced else head
     layout = layout_of(head, tab_first, stated)
     if layout is None:  # a row longer than the head
         layout = layout_of(_whole(source), tab_first, stated, is_whole=True)
@@ -121,6 +123,7 @@ def read_delimited(
     if layout.delimiter == BLANKS:
         source = _with_single_blanks(_whole(source))
     notes = [*(drawn.notes if drawn else ()), *layout.notes]
+    notes += spaced
     notes += ["each line ends with two carriage returns: one counts"] * is_doubled
     source = _without_remarks(source, layout, notes)
     source = _made_regular(source, head, layout, above, notes, kept)
@@ -153,6 +156,18 @@ def _without_remarks(source: Path | bytes, layout: Layout, notes: list[str]) -> 
         return source
     notes.append(note_on_remarks(remarks[1]))
     return _whole(source)[: remarks[0] - len(tail)]
+
+
+def _without_blanks_before_quotes(source: Path | bytes, head: bytes, delimiter: str) -> tuple[Path | bytes, list[str]]:
+    """Return the text without them, and a note, where the first line has blanks behind its delimiters, too.
+
+    Elsewhere they are a part of the cell. Raises: NotUtf8.
+    """
+    spaced = f"{delimiter} ".encode()
+    if delimiter == BLANKS or spaced not in head[: head.find(b"\n")] or spaced + b'"' not in head.replace(b"  ", b" "):
+        return source, []
+    closer = without_blanks_before(_whole(source), delimiter)
+    return (source, []) if closer is None else (closer, ["blanks between a delimiter and a quote left out"])
 
 
 def _made_regular(

@@ -110,6 +110,17 @@ def with_line_feeds(content: bytes) -> bytes:
     return b'"'.join(parts)
 
 
+def without_blanks_before(content: bytes, delimiter: str) -> bytes | None:
+    """Return a text of which quotes follow the delimiter and blanks (``"a", "b"``) without those blanks.
+
+    None where nothing is written so, or where the quotes would not be regular without them either.
+    """
+    blanks = rb"(?<=" + re.escape(delimiter.encode()) + rb')[ ]+(?=")'
+    closer = re.sub(rb'"[^"]*+"|' + blanks, lambda match: match[0] if match[0][:1] == b'"' else b"", content)
+    is_other = len(closer) < len(content) and not is_regular(content, delimiter)
+    return closer if is_other and is_regular(closer, delimiter) else None
+
+
 def note_on_kept(lines: Sequence[int]) -> str:
     """Return the note on cells that keep their quotes, of which these are the lines."""
     named = sorted(set(lines))

@@ -95,6 +95,14 @@ EXPORTS: dict[str, tuple[str | bytes, dict[str, list[Any]], tuple[str, ...]]] = 
         "1,2,3a\n5,4,yes\n3,4,no\n", {"1": [5, 3], "2": [4, 4], "3a": ["yes", "no"]}, (),
     ),
     "positions.csv": ("0,1,2\n0,x,5\n1,y,6\n", {"0": [0, 1], "1": ["x", "y"], "2": [5, 6]}, ()),
+    "heights.csv": (
+        '"Name", "Height, cm", "Note"\n"Alex",  170, "x, ""y"""\n"Bert", 168.5, "z"\n',
+        {"Name": ["Alex", "Bert"], "Height, cm": [170.0, 168.5], "Note": ['x, "y"', "z"]},
+        ("blanks between a delimiter and a quote",),
+    ),
+    "pipes.csv": (
+        'k,what\n1, 5" pipe\n2, 6" pipe\n', {"k": [1, 2], "what": [' 5" pipe', ' 6" pipe']}, (),
+    ),
     "camt.csv": (
         '"Auftragskonto";"Buchungstag";"Verwendungszweck";"Verwendungszweck";"Betrag";"Waehrung"\r\n'
         '"DE89370400440532013000";"31.01.24";"Müller GmbH";"RE 12";"-12,50";"EUR"\r\n'
