@@ -88,13 +88,16 @@ def infer_some(
     stated: Stated = NOTHING_STATED,
 ) -> tuple[pl.DataFrame, dict[str, ColumnReading]]:
     """Type the columns that are to be typed; in the others every cell stays as it is written."""
-    if stated.na_values:
-        frame, _ = _without(frame, stated.na_values)
-    names = [name for name in frame.columns if is_typed(name)]
     readings = {name: ColumnReading() for name in frame.columns}
+    if stated.na_values:
+        frame, absent = _without(frame, stated.na_values)
+        readings |= {name: ColumnReading(missing=counts) for name, counts in absent.items()}
+    names = [name for name in frame.columns if is_typed(name)]
     if not names:
         return frame, readings
     typed, own = infer(frame.select(names), delimiter, [name for name in as_text if name in names], stated)
+    for name, reading in own.items():
+        reading.missing |= readings[name].missing
     return frame.with_columns(typed.iter_columns()), {**readings, **own}
 
 

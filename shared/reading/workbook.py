@@ -8,11 +8,13 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import fastexcel
 import polars as pl
+import polars.selectors as cs
 import pyarrow as pa
 
 from .cells import FLOAT, MISSING, MISSING_IN_NUMBERS, ColumnReading, counted
@@ -65,7 +67,9 @@ def read_workbook(
         header, skipped = _header(_first_rows(reader, chosen), stated)
         names, named = usable_names(header.names)
         header = replace(header, names=names, notes=[*header.notes, *named])
-        table = _table(reader, chosen, skip_rows=skipped + header.first + header.rows, column_names=header.names)
+        above = skipped + header.first + header.rows
+        rows = partial(_table, reader, chosen, skip_rows=above, column_names=header.names)
+        table = rows()
     except (fastexcel.FastExcelError, OSError) as error:
         with path.open("rb") as file:
             is_ole = file.read(4) == OLE[:4]
@@ -75,11 +79,13 @@ def read_workbook(
         if isinstance(error, (Unreadable, KeyboardInterrupt, SystemExit)):
             raise
         raise Unreadable("the workbook is damaged") from None
-    frame, own = _first_table(framed(table), lambda rows: framed(_table(
-        reader, chosen, skip_rows=skipped + header.first + header.rows, n_rows=rows, column_names=header.names
-    )), skipped + header.first + header.rows)  # fmt: skip
+    frame, own = _first_table(framed(table), lambda end: framed(rows(n_rows=end)), above)
+    frame = frame.with_columns(cs.float().fill_nan(None))  # a text: workbooks have no such number
+    marks = _marks_taken(frame, lambda: rows(n_rows=frame.height, dtypes="string"))
     frame, blank = _without_blank_rows(frame)
     frame, columns = _without_missing(_whole_numbers(frame), stated, is_typed)
+    for name, counts in marks.items():
+        columns.setdefault(name, ColumnReading()).missing |= counts
     has_gaps = sum(frame.null_count().row(0))
     gaps = _gaps(path, reader.sheet_names.index(chosen), skipped + header.first + header.rows) if has_gaps else Gaps()
     others = ", ".join(repr(name) for name in sheets[:11] if name != chosen)
@@ -109,6 +115,16 @@ def _table(reader: fastexcel.ExcelReader, sheet: str, **options: Any) -> pa.Tabl
         if "type combination" not in str(error):
             raise
         return _one_table(reader.load_sheet(sheet, dtypes="string", **options).to_arrow())
+
+
+def _marks_taken(frame: pl.DataFrame, as_texts: Callable[[], pa.Table]) -> dict[str, dict[str, int]]:
+    """Return the texts such as ``n/a`` that the parser has taken for missing cells of typed columns, and how often."""
+    gaps = [column.name for column in frame.iter_columns() if column.dtype != pl.String and column.null_count()]
+    if not gaps:
+        return {}
+    texts = framed(as_texts().select(gaps))
+    absent = {name: texts[name].filter(frame[name].is_null() & texts[name].is_in(MISSING)) for name in gaps}
+    return {name: dict(counted(marks)) for name, marks in absent.items() if marks.len()}
 
 
 def note_numbers(frame: pl.DataFrame, columns: dict[str, ColumnReading]) -> None:
