@@ -1,4 +1,4 @@
-"""A LangGraph graph that runs Python in Assay: ``pip install assay langgraph langchain-openai``."""
+"""A LangGraph graph that runs Python in Assay: ``pip install assaykit langgraph langchain-openai``."""
 
 import os
 import sys

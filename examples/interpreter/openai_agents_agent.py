@@ -1,4 +1,4 @@
-"""An agent of the OpenAI Agents SDK that runs Python in Assay: ``pip install assay openai-agents``."""
+"""An agent of the OpenAI Agents SDK that runs Python in Assay: ``pip install assaykit openai-agents``."""
 
 import os
 import sys

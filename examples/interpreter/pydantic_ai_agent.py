@@ -1,4 +1,4 @@
-"""An agent of pydantic-ai that runs Python in Assay: ``pip install assay 'pydantic-ai-slim[openai]'``."""
+"""An agent of pydantic-ai that runs Python in Assay: ``pip install assaykit 'pydantic-ai-slim[openai]'``."""
 
 import os
 import sys

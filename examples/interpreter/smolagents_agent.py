@@ -1,4 +1,4 @@
-"""A code agent of smolagents whose code runs in Assay: ``pip install assay 'smolagents[openai]'``."""
+"""A code agent of smolagents whose code runs in Assay: ``pip install assaykit 'smolagents[openai]'``."""
 
 import json
 import os
