@@ -15,6 +15,11 @@ from assay.errors import APIConnectionError, APIStatusError, APITimeoutError
 _MAX_FIELDS = 20
 #: Where the API has what is an argument of the tool.
 _PLACE = re.compile(r"\bbody\.(?:input\.)?")
+#: Fields of the API that a tool's arguments name otherwise.
+_RENAMED = (
+    (re.compile(r"(?<![.\w])continues(?=:)"), "session"),
+    (re.compile(r"\b(files\.\d+)\.id(?=:)"), r"\1.file_id"),
+)
 
 _REMEDIES: Mapping[str, str] = MappingProxyType(
     {
@@ -75,6 +80,8 @@ def remedy(code: str) -> str:
 def of_server(error: APIStatusError) -> ToolProblem:
     """Return the problem that the API reports; its detail names the fields."""
     detail = _PLACE.sub("", error.detail)
+    for field, argument in _RENAMED:
+        detail = field.sub(argument, detail)
     return ToolProblem(error.code or f"http_{error.status}", detail, error.retry_after)
 
 

@@ -13,6 +13,7 @@ import pytest
 from mcp import Client
 
 from assay import AsyncClient
+from assay.errors import APIStatusError
 from assay.mcp import problems, resources
 from assay.mcp.reports import report_of
 from assay.mcp.server import Access, build_server, described
@@ -172,3 +173,9 @@ def test_a_text_is_read_in_parts_that_cut_no_character() -> None:
         following = (told.meta or {}).get("assay/next")
         offset = len(content) if following is None else int(str(following).partition("=")[2])
     assert read == whole
+
+
+def test_a_refusal_names_the_tool_s_arguments_and_not_the_api_s_fields() -> None:
+    detail = "body.input.continues: there is no job nope; body.input.files.0.id: there is no file nope"
+    told = problems.of_server(APIStatusError(422, {"code": "invalid_request", "detail": detail}, {})).report.detail
+    assert told == "session: there is no job nope; files.0.file_id: there is no file nope"
