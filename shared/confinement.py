@@ -91,7 +91,6 @@ class Confinement:
         _check(rules, "make rules for paths")
         for path in _readable():
             _allow_path(rules, path, _READ)
-        _allow_path(rules, _ROOT, _READ_DIR)  # its names only: an installation may keep its data there
         _allow_path(rules, "/dev/null", _READ_FILE | _WRITE_FILE)
         if files:
             _allow_path(rules, "/proc/self", _READ)  # engines of tables read what memory there is

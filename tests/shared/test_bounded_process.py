@@ -247,6 +247,7 @@ def test_a_task_opens_no_file_but_the_codes(tmp_path: Path) -> None:
     secret.write_text("of another tenant")
     assert call(opens, str(secret), _SMALL) == "PermissionError"
     assert call(opens, "/etc/passwd", _SMALL) == "PermissionError"
+    assert call(opens, confinement._ROOT, _SMALL) == "PermissionError"
     assert call(opens, str(home), _SMALL) in ("PermissionError", "FileNotFoundError")
     assert call(opens, str(Path(confinement._ROOT) / "pyproject.toml"), _SMALL) == "PermissionError"
     assert call(opens, confinement.__file__, _SMALL) == "opened"
