@@ -161,7 +161,7 @@ class _Saving:
             return
         for data in result["inputs"]:
             if data.get("notes"):
-                session.say(f"{data['name']} was read so: {'; '.join(data['notes'])}")
+                session.say(f"how {data['name']} was read: {'; '.join(data['notes'])}")
         if result["explanation"]:
             session.say(result["explanation"])
         if result["status"] == "best_so_far":

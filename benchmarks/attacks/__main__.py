@@ -1,6 +1,6 @@
-"""``python -m benchmarks.attacks NAME HOST PORT KEY SECONDS``: one attack in a process of its own.
+"""``python -m benchmarks.attacks NAME HOST PORT KEY SECONDS``: run one attack in this process.
 
-It prints ``READY`` when the attack begins, and the outcomes when it is over.
+It prints ``READY`` when the attack begins, and its outcomes at the end.
 """
 
 from __future__ import annotations

@@ -137,7 +137,8 @@ def _supervise(
         _say(str(error))
         return FAILED
     except OSError as error:  # a folder or file of the installation
-        _say(f"Assay cannot start: {error.filename}: {error.strerror}")
+        where = f"{error.filename}: " if error.filename else ""
+        _say(f"Assay cannot start: {where}{error.strerror or error}")
         return FAILED
     _say("Assay has stopped.")
     return DONE

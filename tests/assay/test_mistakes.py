@@ -231,7 +231,7 @@ def test_how_a_messy_file_was_read_is_printed_with_its_result(desk: Shell) -> No
     (desk.folder / "umsatz.csv").write_bytes("Stadt;Betrag\nKöln;1,50\nMünchen;2,00\nSumme;3,50\n".encode("cp1252"))
     written(desk, "same.py", "result = data\n")
     ran = desk("transform", "umsatz.csv", "--code", "same.py", "-o", "same.csv")
-    assert "data was read so: encoding windows-1252" in ran.talk
+    assert "how data was read: encoding windows-1252" in ran.talk
     assert "1 row seems to be a total of others (Stadt: Summe)" in ran.talk
 
 

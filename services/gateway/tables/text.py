@@ -123,6 +123,8 @@ class _Commas:
         self.before = b"[\n"
 
     def write(self, lines: bytes) -> int:
+        if not lines:
+            return 0
         is_whole = lines.endswith(b"\n")
         self._out.write(self.before)
         self._out.write(lines.removesuffix(b"\n").replace(b"\n", b",\n"))  # within a text it is \\n

@@ -177,5 +177,5 @@ def test_a_text_is_read_in_parts_that_cut_no_character() -> None:
 
 def test_a_refusal_names_the_tool_s_arguments_and_not_the_api_s_fields() -> None:
     detail = "body.input.continues: there is no job nope; body.input.files.0.id: there is no file nope"
-    told = problems.of_server(APIStatusError(422, {"code": "invalid_request", "detail": detail}, {})).report.detail
-    assert told == "session: there is no job nope; files.0.file_id: there is no file nope"
+    shown = problems.of_server(APIStatusError(422, {"code": "invalid_request", "detail": detail}, {})).report.detail
+    assert shown == "session: there is no job nope; files.0.file_id: there is no file nope"
