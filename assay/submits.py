@@ -106,7 +106,7 @@ class TableFiles:
     header_row: int | None = None  #: line of the column names, from 1; 0: no header
     skip: int | None = None  #: lines at the top
     decimal: str | None = None
-    na_values: Sequence[str] | None = None  #: cells that mean a missing value, in addition to the usual ones
+    na_values: Sequence[str] | None = None  #: marks for missing values; with "" among them, instead of the usual ones
 
 
 def _table_files(options: ClientOptions, name: str, tables: TableFiles) -> Steps[dict[str, Any]]:

@@ -25,7 +25,8 @@ class Reading:
     skip: Annotated[int | None, Parameter(help="Lines to skip at the top")] = None
     decimal: Annotated[Literal[".", ","] | None, Parameter(help="Sign before the decimals of a text table")] = None
     na_value: Annotated[
-        Sequence[str], Parameter(help="A cell that means a missing value; may be repeated", negative="")
+        Sequence[str],
+        Parameter(help="A cell that means a missing value; may be repeated; '' drops the usual ones", negative=""),
     ] = ()
 
     def options(self) -> dict[str, Any]:

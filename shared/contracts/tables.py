@@ -29,8 +29,9 @@ class TableReading(Request):
     """Number of lines or rows to skip at the top, before the header is detected"""
     decimal: DecimalSign | None = None
     """Sign before the decimals of numbers in a text file; null detects it"""
-    na_values: Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]], Field(max_length=100)] = []
-    """Cells that mean a missing value, in addition to `NA`, `N/A` and other common marks"""
+    na_values: Annotated[list[Annotated[str, Field(max_length=100)]], Field(max_length=100)] = []
+    """Cells that mean a missing value, in addition to `NA`, `N/A` and other common marks; with an empty text among
+    them, only these and empty cells do"""
 
     def reading(self) -> dict[str, JsonValue]:
         """Return the options that are given."""

@@ -45,6 +45,8 @@ class ColumnReading:
 
     note: str = ""
     missing: dict[str, int] = field(default_factory=dict)  #: spelling: how often
+    kept: dict[str, int] = field(default_factory=dict)  #: likewise, of cells that are values in this column
+    is_text: bool = False  #: so that a missing cell may have been a value
 
 
 def cells_of(column: pl.Series, reading: ColumnReading) -> pl.Series:

@@ -25,6 +25,7 @@ from .stated import NOTHING_STATED, Stated
 from .surroundings import note_on_remarks, remarks_begin, rows_below
 
 _DELIMITERS = ",;\t|"
+SPACED = "blanks between a delimiter and a quote left out"
 BLANKS = " "  #: as a delimiter: one blank or more
 _MIN_ROWS = 2  #: below the names, to take blanks between words for a delimiter
 _MIN_WORDS = 3  #: in a row, where nothing else shows that blanks are one: "Main 12" may be a cell
@@ -163,11 +164,16 @@ def _without_blanks_before_quotes(source: Path | bytes, head: bytes, delimiter: 
 
     Elsewhere they are a part of the cell. Raises: NotUtf8.
     """
-    spaced = f"{delimiter} ".encode()
-    if delimiter == BLANKS or spaced not in head[: head.find(b"\n")] or spaced + b'"' not in head.replace(b"  ", b" "):
+    if not may_have_blanks_before_quotes(head, delimiter):
         return source, []
     closer = without_blanks_before(_whole(source), delimiter)
-    return (source, []) if closer is None else (closer, ["blanks between a delimiter and a quote left out"])
+    return (source, []) if closer is None else (closer, [SPACED])
+
+
+def may_have_blanks_before_quotes(head: bytes, delimiter: str) -> bool:
+    """Return whether the first line has blanks behind its delimiters, and a cell of the head a quote behind some."""
+    spaced = f"{delimiter} ".encode()
+    return delimiter != BLANKS and spaced in head[: head.find(b"\n")] and spaced + b'"' in re.sub(rb" +", b" ", head)
 
 
 def _made_regular(

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -17,8 +17,16 @@ import pyarrow as pa
 from .cells import ColumnReading
 from .names import usable_names
 from .portable import portable
-from .records import NO_OBJECTS, NO_OBJECTS_IN_LINES, Records, records_of, wrapped_records
-from .source import MAX_COLUMNS, MAX_JSON_BYTES, Unreadable
+from .records import (
+    NO_OBJECTS,
+    NO_OBJECTS_IN_LINES,
+    Records,
+    entries_of_line,
+    fault_of_line,
+    records_of,
+    wrapped_records,
+)
+from .source import MAX_COLUMNS, MAX_JSON_BYTES, Unreadable, is_list
 
 _DEEPEST = 30  #: levels of lists and objects in a cell; what is nested further is kept as text
 _INFINITIES = {"Infinity": float("inf"), "-Infinity": float("-inf"), "NaN": float("nan")}
@@ -86,7 +94,7 @@ def read_json_lines(content: bytes) -> JsonTable:
     """Read one object from each line, or the records that every line wraps. Raises: Unreadable with the line."""
     _bounded(content)
     lines = [(number, line) for number, line in enumerate(content.split(b"\n"), 1) if line.strip()]
-    if lines and _is_document(lines[0][1], content):
+    if lines and _is_document([line for _, line in lines[:2]], content):
         return read_json(content)
     rows: list[object] = []
     for number, line in lines:
@@ -94,8 +102,12 @@ def read_json_lines(content: bytes) -> JsonTable:
             rows.append(load(line))
         except (ValueError, RecursionError) as error:
             raise Unreadable(f"line {number} is not JSON: {_place(error)}") from None
-        if not isinstance(rows[-1], dict):
-            raise Unreadable(f"line {number} is not an object: {NO_OBJECTS_IN_LINES}")
+        if fault := fault_of_line(rows[0], rows[-1]):
+            raise Unreadable(f"line {number} {fault}: {NO_OBJECTS_IN_LINES}")
+    if rows and isinstance(rows[0], list):
+        records = records_of([entry for row in rows for entry in entries_of_line(row)])
+        frame, columns = frame_of(records.rows)
+        return JsonTable(frame, columns, records.notes)
     pages: list[Records] = []
     for row in rows:
         page = wrapped_records(row)
@@ -107,12 +119,16 @@ def read_json_lines(content: bytes) -> JsonTable:
     return JsonTable(frame, columns, list(dict.fromkeys(note for page in pages for note in page.notes)))
 
 
-def _is_document(first: bytes, content: bytes) -> bool:
-    """Return whether the lines are those of one document: the first one opens a list or an object, and is no object."""
-    if not first.lstrip().startswith((b"[", b"{")):
+def _is_document(lines: Sequence[bytes], content: bytes) -> bool:
+    """Return whether the lines are those of one document: the first one opens a list or an object, and is no object,
+    nor a whole list above other lines.
+    """
+    if not lines[0].lstrip().startswith((b"[", b"{")):
         return False
+    if is_list(lines[0]):
+        return len(lines) == 1
     try:
-        return not isinstance(json.loads(first), dict)
+        return not isinstance(json.loads(lines[0]), dict)
     except (ValueError, RecursionError):
         pass
     try:

@@ -13,18 +13,22 @@ import pyarrow.parquet as pq
 
 from .cells import ColumnReading
 from .delimited import (
+    SPACED,
     BadLine,
     BadRow,
     Layout,
     LeftOut,
     NotUtf8,
     check_misfits,
+    find_delimiter,
     layout_of,
+    may_have_blanks_before_quotes,
     read_delimited,
 )
 from .found import FoundReading, decimal_of
-from .quotes import note_on_kept
+from .quotes import closed_up, note_on_kept, without_blanks_before
 from .source import Unreadable, encoding_of, utf16_of
+from .spellings import values_among_marks
 from .stated import Stated
 from .type_inference import POINT_THOUSANDS, infer, infer_some
 
@@ -65,6 +69,7 @@ class _Text:
     misfits: list[BadRow] | None = None
     kept: list[int] = field(default_factory=list)  #: lines of cells with text behind a closing quote
     left_out: LeftOut = field(default_factory=LeftOut)
+    is_spaced: bool = False  #: blanks between a delimiter and a quote are left out
     damage: str = ""  #: a note on bytes that are not text in the encoding
 
     @property
@@ -117,6 +122,8 @@ class _Types:
     """Of all columns; what is learnt in one pass over the file holds in the next."""
 
     of: dict[str, _Type] = field(default_factory=dict)
+    #: Marks for missing values that are values in a column, as the first piece shows.
+    values: dict[str, frozenset[str]] | None = None
 
     @property
     def texts(self) -> list[str]:
@@ -167,6 +174,12 @@ def _text(file: BinaryIO, tabs: bool, stated: Stated, encoding: str, *, is_damag
     head = _read(file, 0, _HEAD)
     mark = len(_BOM) if head.startswith(_BOM) else 0
     head = _utf8(head[mark:], encoding, cut=True)
+    delimiter = stated.delimiter or find_delimiter(head, tabs)
+    is_spaced = (
+        may_have_blanks_before_quotes(head, delimiter)
+        and without_blanks_before(_whole_rows(head), delimiter) is not None
+    )
+    head = closed_up(head, delimiter) if is_spaced else head
     layout = layout_of(head, tabs, stated, is_whole=True)
     assert layout is not None
     layout = layout.usable()
@@ -178,7 +191,17 @@ def _text(file: BinaryIO, tabs: bool, stated: Stated, encoding: str, *, is_damag
     begins = mark
     for _ in range(head.count(b"\n", 0, layout.body)):
         begins = _behind_line(file, begins)
-    return _Text(file, size, layout, begins, encoding, stated)
+    if is_spaced:
+        layout = replace(layout, notes=[*layout.notes, SPACED])
+    return _Text(file, size, layout, begins, encoding, stated, is_spaced=is_spaced)
+
+
+def _whole_rows(head: bytes) -> bytes:
+    """Return the head up to the end of a line with no cell open."""
+    end = head.rfind(b"\n") + 1
+    while end > 1 and head.count(b'"', 0, end) % 2:
+        end = head.rfind(b"\n", 0, end - 1) + 1
+    return head[:end]
 
 
 def _check_encoding(encoding: str) -> None:
@@ -208,6 +231,7 @@ def _written(text: _Text, to: Path) -> StreamedTable:
         readings = {name: ColumnReading() for name in text.names}
     for name, reading in readings.items():
         reading.note = types.of[name].note
+        reading.is_text &= types.of[name].dtype == pl.String
     notes = [*text.layout.notes, *[text.damage] * bool(text.damage)]
     notes += [note_on_kept(text.kept)] * bool(text.kept)
     notes += text.left_out.notes()
@@ -220,10 +244,13 @@ def _attempt(text: _Text, types: _Types, readings: dict[str, ColumnReading], to:
     is_agreed = True
     try:
         for cells in _pieces(text):
+            if types.values is None:
+                texts = cells.select(pl.col(pl.String)).iter_columns()
+                types.values = {column.name: values_among_marks(column.name, column) for column in texts}
             if text.is_typed is None:
-                frame, own = infer(cells, text.delimiter, types.texts, text.stated)
+                frame, own = infer(cells, text.delimiter, types.texts, text.stated, types.values)
             else:
-                frame, own = infer_some(cells, text.delimiter, text.is_typed, types.texts, text.stated)
+                frame, own = infer_some(cells, text.delimiter, text.is_typed, types.texts, text.stated, types.values)
             is_agreed = types.learn(frame, own) and is_agreed
             if not is_agreed:
                 continue
@@ -241,9 +268,10 @@ def _attempt(text: _Text, types: _Types, readings: dict[str, ColumnReading], to:
 
 def _add(readings: dict[str, ColumnReading], own: dict[str, ColumnReading]) -> None:
     for name, reading in own.items():
-        missing = readings[name].missing
-        for spelling, count in reading.missing.items():
-            missing[spelling] = missing.get(spelling, 0) + count
+        readings[name].is_text |= reading.is_text
+        for all_of, more in ((readings[name].missing, reading.missing), (readings[name].kept, reading.kept)):
+            for spelling, count in more.items():
+                all_of[spelling] = all_of.get(spelling, 0) + count
 
 
 def _pieces(text: _Text) -> Iterator[pl.DataFrame]:
@@ -257,7 +285,8 @@ def _pieces(text: _Text) -> Iterator[pl.DataFrame]:
         piece = _read(text.file, begins, ends)
         if piece.strip():
             try:
-                source = text.header + _utf8(piece, text.encoding, is_damaged=bool(text.damage))
+                content = _utf8(piece, text.encoding, is_damaged=bool(text.damage))
+                source = text.header + (closed_up(content, text.delimiter) if text.is_spaced else content)
                 own: list[BadRow] | None = None if text.misfits is None else []
                 kept: list[int] = []
                 stated = Stated(delimiter=text.delimiter, header_row=1)

@@ -115,10 +115,30 @@ def without_blanks_before(content: bytes, delimiter: str) -> bytes | None:
 
     None where nothing is written so, or where the quotes would not be regular without them either.
     """
-    blanks = rb"(?<=" + re.escape(delimiter.encode()) + rb')[ ]+(?=")'
-    closer = re.sub(rb'"[^"]*+"|' + blanks, lambda match: match[0] if match[0][:1] == b'"' else b"", content)
+    closer = closed_up(content, delimiter)
     is_other = len(closer) < len(content) and not is_regular(content, delimiter)
     return closer if is_other and is_regular(closer, delimiter) else None
+
+
+def closed_up(content: bytes, delimiter: str) -> bytes:
+    """Return the text without blanks between a delimiter and a quote; those within a quoted cell stay."""
+    mark = delimiter.encode()
+    pieces: list[bytes] = []
+    kept, inside = b"", 0  #: ``inside``: 1 where a piece begins within a quoted cell
+    for at in range(0, len(content), _BLOCK):
+        text = kept + content[at : at + _BLOCK]
+        end = text.rfind(b'"') + 1 or len(text.rstrip(b" ")) - 1  # blanks before a quote are never cut off from it
+        piece, kept = text[: max(end, 0)], text[max(end, 0) :]
+        parts = piece.split(b'"')
+        if mark + b" " in piece:
+            for outside in range(inside, len(parts) - 1, 2):
+                bare = parts[outside].rstrip(b" ")
+                if bare.endswith(mark):
+                    parts[outside] = bare
+            piece = b'"'.join(parts)
+        inside ^= (len(parts) - 1) % 2
+        pieces.append(piece)
+    return b"".join([*pieces, kept])
 
 
 def note_on_kept(lines: Sequence[int]) -> str:

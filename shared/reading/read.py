@@ -24,12 +24,14 @@ from .large_text import to_parquet
 from .packed import unpacked
 from .sizes import too_large
 from .source import MAX_TABLE_BYTES, Format, TableTooLarge, Unreadable, decoded, detect, format_of, is_plain, read_text
+from .spellings import note_on_kept
 from .stated import NOTHING_STATED, Stated
 from .surroundings import note_on_totals
 from .type_inference import infer
 
 _MAX_HEAD_CELLS = 20_000
 _LONGEST_CELL = 1000
+_KEEP = " (an empty text in na_values keeps them)"
 _EXACT = 2**53  #: the last whole number that a float distinguishes from its neighbours
 
 
@@ -102,7 +104,9 @@ def column_notes_of(readings: Mapping[str, ColumnReading]) -> dict[str, str]:
     notes = {}
     for column, reading in readings.items():
         missing = ", ".join(f"{text!r} x {count}" for text, count in sorted(reading.missing.items()))
-        parts = [reading.note] * bool(reading.note) + [f"read as missing: {missing}"] * bool(missing)
+        parts = [reading.note] * bool(reading.note)
+        parts += [f"read as missing: {missing}{reading.is_text * _KEEP}"] * bool(missing)
+        parts += [note_on_kept(reading.kept)] * bool(reading.kept)
         if parts:
             notes[column] = "; ".join(parts)
     return notes

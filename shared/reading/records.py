@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from .names import usable_names
 from .source import Unreadable
 
 NAMES_FIRST = "written as rows, the first of which has the names"
+WITHOUT_NAMES = "written as rows without names"
 NO_OBJECTS = "a JSON file needs a list of objects, one for each row"
-NO_OBJECTS_IN_LINES = "JSON lines need an object in each line"
+NO_OBJECTS_IN_LINES = "JSON lines need an object in each line, or a list of as many cells in each"
 #: Names under which programs send a list of records.
 _LISTS = frozenset(
     {
@@ -45,9 +47,10 @@ class Records:
 def records_of(document: object) -> Records:
     """Return the records of a JSON document. Raises: Unreadable for a document that holds no object."""
     if isinstance(document, list):
-        names, notes = (names_of(document[0]) if len(document) > 1 else None) or ([], [])
-        if names and all(is_row_of(names, row) for row in document[1:]):
-            return Records([dict(zip(names, row, strict=True)) for row in document[1:]], notes)
+        columns = columns_of(document[:2])
+        rows = document[columns.above :] if columns else []
+        if columns and all(is_row_of(columns.names, row) for row in rows):
+            return Records([dict(zip(columns.names, row, strict=True)) for row in rows], columns.notes)
         return Records(document)
     if not isinstance(document, dict):
         raise Unreadable(NO_OBJECTS)
@@ -65,21 +68,50 @@ def records_of(document: object) -> Records:
     return Records([document], [f"one object, read as one row{why}"])
 
 
-def names_of(row: object) -> tuple[list[str], list[str]] | None:
-    """Return the names of columns that the first row of a list of rows holds, and notes; None where it is no such row.
+class RowColumns(NamedTuple):
+    """The columns of a list of rows, each of which is a list of cells."""
 
-    Raises: Unreadable for too many columns.
+    names: list[str]
+    notes: list[str]
+    above: int  #: how many of the rows hold the names
+
+
+def columns_of(first: Sequence[object]) -> RowColumns | None:
+    """Return the columns of a list that begins with these two rows, or one; None where they are no rows.
+
+    Texts above a row have the names. Without them, the columns are numbered. Raises: Unreadable for too many columns.
     """
-    is_header = isinstance(row, list) and len(row) > 0 and all(isinstance(name, str) and name.strip() for name in row)
-    if not is_header or not isinstance(row, list):
+    row = first[0] if first else None
+    if not isinstance(row, list) or not row or any(isinstance(cell, list) for cell in row):
         return None
-    names, numbered = usable_names(row)
-    return names, [NAMES_FIRST, *numbered]
+    are_names = all(isinstance(name, str) and name.strip() for name in row)
+    if are_names and len(first) > 1:
+        names, numbered = usable_names(row)
+        return RowColumns(names, [NAMES_FIRST, *numbered], 1)
+    if are_names or all(isinstance(cell, dict) for cell in row):
+        return None
+    made = [f"column_{number}" for number in range(1, len(row) + 1)]
+    return RowColumns(usable_names(made)[0], [f"{WITHOUT_NAMES}: the columns are numbered"], 0)
 
 
-def is_row_of(names: list[str], row: object) -> bool:
+def is_row_of(names: Sequence[object], row: object) -> bool:
     """Return whether the entry holds a cell for each of the names."""
     return isinstance(row, list) and len(row) == len(names) and not any(isinstance(cell, list) for cell in row)
+
+
+def fault_of_line(first: object, row: object) -> str:
+    """Return what is wrong with a line of JSON, given the first one; empty where it is alike."""
+    if not isinstance(first, list):
+        return "" if isinstance(row, dict) else "is not an object"
+    if not isinstance(row, list):
+        return "is not a list, as the first one is"
+    are_objects = all(isinstance(entry, dict) for entry in [*first, *row])
+    return "" if are_objects or is_row_of(first, row) else f"does not list {len(first)} values, as the first one does"
+
+
+def entries_of_line(row: object) -> list[object]:
+    """Return the objects that a line of JSON lists; a list of cells is one row."""
+    return row if isinstance(row, list) and all(isinstance(entry, dict) for entry in row) else [row]
 
 
 def wrapped_records(document: object) -> Records | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import json
 import os
 import re
 import zipfile
@@ -240,16 +241,26 @@ def _text_format(head: bytes, name: str) -> Format:
         return _json_format(head)
     if name.endswith((".csv", ".tsv", ".tab", ".txt")):
         return "csv"
-    return _json_format(head) if stripped.startswith((b"[{", b'{"', b"[\n", b"{\n", b"[ ", b"[]")) else "csv"
+    is_json = stripped.startswith((b"[{", b'{"', b"[\n", b"{\n", b"[ ", b"[]")) or is_list(stripped.partition(b"\n")[0])
+    return _json_format(head) if is_json else "csv"
 
 
 def _json_format(head: bytes) -> Format:
     """Return the format of JSON: one object per line is JSON lines, whatever the file's name."""
     lines = head.lstrip(b"\xef\xbb\xbf \t\r\n").split(b"\n", 2)
-    if len(lines) < 2 or not lines[0].strip().startswith(b"{"):
+    if len(lines) < 2 or not lines[0].strip().startswith((b"{", b"[")):
         return "json"
     first, second = lines[0].strip(), lines[1].strip()
-    return "jsonl" if first.endswith(b"}") and second.startswith(b"{") else "json"
+    are_lists = is_list(first) and second.startswith(b"[")
+    return "jsonl" if are_lists or (first.endswith(b"}") and second.startswith(b"{")) else "json"
+
+
+def is_list(line: bytes) -> bool:
+    """Return whether the line is a list of JSON."""
+    try:
+        return line.lstrip().startswith(b"[") and isinstance(json.loads(line), list)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _workbook(path: Path) -> Format:

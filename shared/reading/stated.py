@@ -31,7 +31,17 @@ class Stated:
     header_row: int | None = None  #: line of the names, from 1; 0: there are none
     skip: int = 0  #: lines above the table
     decimal: str | None = None
-    na_values: tuple[str, ...] = ()
+    na_values: tuple[str, ...] = ()  #: with an empty one among them, instead of the usual ones
+
+    @property
+    def marks(self) -> list[str]:
+        """Return the stated marks for missing values, without the empty one."""
+        return [mark for mark in self.na_values if mark]
+
+    @property
+    def are_marks_replaced(self) -> bool:
+        """Return whether only the stated marks and an empty cell mean a missing value."""
+        return "" in self.na_values
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Stated:

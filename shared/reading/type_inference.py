@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -27,6 +27,7 @@ from .cells import (
 )
 from .dressed import PERCENTAGES, is_percentages, undressed
 from .found import DECIMAL_COMMA
+from .spellings import NOTHING, values_among_marks
 from .stated import NOTHING_STATED, Stated
 from .timestamps import moment
 
@@ -44,14 +45,25 @@ _MAYBE_THOUSANDS = "read as decimals: if the points separate thousands, state th
 
 
 def infer(
-    frame: pl.DataFrame, delimiter: str, as_text: Iterable[str] = (), stated: Stated = NOTHING_STATED
+    frame: pl.DataFrame,
+    delimiter: str,
+    as_text: Iterable[str] = (),
+    stated: Stated = NOTHING_STATED,
+    values: Mapping[str, frozenset[str]] | None = None,
 ) -> tuple[pl.DataFrame, dict[str, ColumnReading]]:
-    """Type every column of text but those of ``as_text``; what is typed already stays as it is."""
+    """Type every column of text but those of ``as_text``; what is typed already stays as it is.
+
+    ``values``: the marks for missing values that are values in a column, where that is decided already.
+    """
     text = frame.select(pl.col(pl.String))
     readings = {name: ColumnReading() for name in frame.columns}
     stated_missing: dict[str, dict[str, int]] = {}
     if stated.na_values:
-        text, stated_missing = _without(text, stated.na_values)
+        text, stated_missing = _without(text, stated.marks)
+    aside = _with_marks(text) if stated.are_marks_replaced else []
+    frame = frame.with_columns(text[name].replace("", None) for name in aside)
+    text = text.drop(aside)
+    as_text = [name for name in as_text if name not in aside]
     samples = {**_samples(text), **{name: [] for name in as_text}}  # nothing seen, nothing claimed
     written = text
     dressed = {name: made for name in text.columns if (made := undressed(text[name], samples[name])) is not None}
@@ -60,7 +72,7 @@ def infer(
     comma_decimal = has_comma_decimals(delimiter, samples.values()) if stated.decimal is None else stated.decimal == ","
     quick = {} if comma_decimal else typed_at_once(text, samples)
     slow = {
-        name: _typed(text[name], samples[name], comma_decimal, readings[name])
+        name: _typed(text[name], samples[name], comma_decimal, readings[name], values)
         for name in text.columns
         if name not in quick
     }
@@ -86,19 +98,26 @@ def infer_some(
     is_typed: Callable[[str], bool],
     as_text: Collection[str] = (),
     stated: Stated = NOTHING_STATED,
+    values: Mapping[str, frozenset[str]] | None = None,
 ) -> tuple[pl.DataFrame, dict[str, ColumnReading]]:
     """Type the columns that are to be typed; in the others every cell stays as it is written."""
     readings = {name: ColumnReading() for name in frame.columns}
     if stated.na_values:
-        frame, absent = _without(frame, stated.na_values)
+        frame, absent = _without(frame, stated.marks)
         readings |= {name: ColumnReading(missing=counts) for name, counts in absent.items()}
     names = [name for name in frame.columns if is_typed(name)]
     if not names:
         return frame, readings
-    typed, own = infer(frame.select(names), delimiter, [name for name in as_text if name in names], stated)
+    typed, own = infer(frame.select(names), delimiter, [name for name in as_text if name in names], stated, values)
     for name, reading in own.items():
         reading.missing |= readings[name].missing
     return frame.with_columns(typed.iter_columns()), {**readings, **own}
+
+
+def _with_marks(text: pl.DataFrame) -> list[str]:
+    """Return the columns that hold a mark for a missing value which the caller has not stated: they are text."""
+    marks = [*MISSING[1:], *MISSING_IN_NUMBERS]
+    return [column.name for column in text.iter_columns() if column.str.strip_chars(" \t\u00a0").is_in(marks).any()]
 
 
 def _without(text: pl.DataFrame, marks: Sequence[str]) -> tuple[pl.DataFrame, dict[str, dict[str, int]]]:
@@ -135,7 +154,13 @@ def _samples(frame: pl.DataFrame) -> dict[str, list[str]]:
     }
 
 
-def _typed(column: pl.Series, sample: list[str], comma_decimal: bool, reading: ColumnReading) -> pl.Series:
+def _typed(
+    column: pl.Series,
+    sample: list[str],
+    comma_decimal: bool,
+    reading: ColumnReading,
+    values: Mapping[str, frozenset[str]] | None,
+) -> pl.Series:
     if may_be_codes(sample):
         reading.note = _CODES
     elif is_percentages(sample):
@@ -147,7 +172,13 @@ def _typed(column: pl.Series, sample: list[str], comma_decimal: bool, reading: C
                 return typed
     absent = column.is_in(MISSING)
     if absent.any():
+        name = column.name
+        are_values = values_among_marks(name, column) if values is None else values.get(name, NOTHING)
+        kept = column.is_in(list(are_values))
+        reading.kept = dict(counted(column.filter(kept)))
+        absent &= ~kept
         count_missing(column.filter(absent), reading)
+        reading.is_text = bool(reading.missing)
         column = column.set(absent, None)
     if sample and any(LEADING_ZERO.fullmatch(cell) and INT.fullmatch(cell) for cell in sample):
         reading.note = reading.note or "kept as text: leading zeros"

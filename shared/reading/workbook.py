@@ -81,7 +81,7 @@ def read_workbook(
         raise Unreadable("the workbook is damaged") from None
     frame, own = _first_table(framed(table), lambda end: framed(rows(n_rows=end)), above)
     frame = frame.with_columns(cs.float().fill_nan(None))  # a text: workbooks have no such number
-    marks = _marks_taken(frame, lambda: rows(n_rows=frame.height, dtypes="string"))
+    frame, marks = _with_marks(frame, stated, partial(rows, n_rows=frame.height))
     frame, blank = _without_blank_rows(frame)
     frame, columns = _without_missing(_whole_numbers(frame), stated, is_typed)
     for name, counts in marks.items():
@@ -115,6 +115,16 @@ def _table(reader: fastexcel.ExcelReader, sheet: str, **options: Any) -> pa.Tabl
         if "type combination" not in str(error):
             raise
         return _one_table(reader.load_sheet(sheet, dtypes="string", **options).to_arrow())
+
+
+def _with_marks(
+    frame: pl.DataFrame, stated: Stated, read: Callable[..., pa.Table]
+) -> tuple[pl.DataFrame, dict[str, dict[str, int]]]:
+    """Return the marks that were taken for missing cells, and the frame, of which they are texts if so stated."""
+    marks = _marks_taken(frame, partial(read, dtypes="string"))
+    if not marks or not stated.are_marks_replaced:
+        return frame, marks
+    return framed(read(dtypes=dict.fromkeys(marks, "string"))), {}
 
 
 def _marks_taken(frame: pl.DataFrame, as_texts: Callable[[], pa.Table]) -> dict[str, dict[str, int]]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryFile
 from typing import BinaryIO, TypeAlias, cast, get_args
@@ -24,9 +24,16 @@ from shared.contracts.search import IngestFormat, RecordMapping, TableSpec
 from shared.errors import InvalidRequest, UnreadableFile
 from shared.reading.delimited import BadRow, is_even, layout_of
 from shared.reading.json_tables import FieldTwice, decoder, load, load_documents
-from shared.reading.records import is_row_of, names_of, records_of, wrapped_records
+from shared.reading.records import (
+    columns_of,
+    entries_of_line,
+    fault_of_line,
+    is_row_of,
+    records_of,
+    wrapped_records,
+)
 from shared.reading.rows import open_rows
-from shared.reading.source import Unreadable, encoding_of, utf16_of
+from shared.reading.source import Unreadable, encoding_of, is_list, utf16_of
 from shared.reading.stated import NOTHING_STATED, Stated
 
 Item: TypeAlias = "Raw | Refused"
@@ -109,6 +116,8 @@ def _of_json(file: RecordFile, format: str) -> Iterator[Item]:
     with _in_utf8(file) as text:
         if format == "jsonl" and not _is_document(text):
             rows = _lines(text, file.notes)
+        elif _are_lists(text):
+            rows = _records_of_list(_entries_of_lines(text, file.notes), file.notes)
         elif _starts_with_list(text):
             rows = _list(text, file.notes)
         else:
@@ -293,6 +302,13 @@ def _starts_with_list(stream: BinaryIO) -> bool:
     return is_list
 
 
+def _are_lists(stream: BinaryIO) -> bool:
+    """Return whether the first line is a list, and others follow."""
+    first, second = stream.readline(_SNIFFED), stream.readline(_SNIFFED)
+    stream.seek(0)
+    return is_list(first.removeprefix(codecs.BOM_UTF8)) and bool(second.strip())
+
+
 def _is_document(stream: BinaryIO) -> bool:
     """Return whether the lines are those of one document: a list, or an object over several lines."""
     if _starts_with_list(stream):
@@ -304,19 +320,12 @@ def _is_document(stream: BinaryIO) -> bool:
 
 def _lines(stream: BinaryIO, notes: Notes) -> Iterator[Item]:
     """Yield the records of the lines; where the first one wraps a list of records, each line may."""
-    number = 0
     are_wrapped = True
-    while line := stream.readline(_MAX_LINE + 1):
-        number += 1
-        if len(line) > _MAX_LINE:
-            while line and not line.endswith(b"\n"):
-                line = stream.readline(_MAX_LINE)
-            yield Refused("too_large", f"line {number} is longer than {_MAX_LINE} bytes")
+    for number, text in _numbered(stream):
+        item = text if isinstance(text, Refused) else _line(text, number, notes)
+        if isinstance(text, Refused):
+            yield item
             continue
-        text = line.removeprefix(codecs.BOM_UTF8).strip() if number == 1 else line.strip()
-        if not text:
-            continue
-        item = _line(text, number, notes)
         records = wrapped_records(item) if are_wrapped and isinstance(item, dict) else None
         if records is None:
             are_wrapped = False
@@ -329,16 +338,39 @@ def _lines(stream: BinaryIO, notes: Notes) -> Iterator[Item]:
             )
 
 
+def _numbered(stream: BinaryIO) -> Iterator[tuple[int, bytes | Refused]]:
+    """Yield the lines that hold anything, with their numbers; one that is too long is refused."""
+    number = 0
+    while line := stream.readline(_MAX_LINE + 1):
+        number += 1
+        if len(line) > _MAX_LINE:
+            while line and not line.endswith(b"\n"):
+                line = stream.readline(_MAX_LINE)
+            yield number, Refused("too_large", f"line {number} is longer than {_MAX_LINE} bytes")
+            continue
+        text = line.removeprefix(codecs.BOM_UTF8).strip() if number == 1 else line.strip()
+        if text:
+            yield number, text
+
+
 def _line(text: bytes, number: int, notes: Notes) -> Item:
+    value = _value_of_line(text, number, notes)
+    known = isinstance(value, (dict, Refused))
+    return value if known else Refused("not_an_object", f"line {number} is not an object")  # type: ignore[return-value]
+
+
+def _value_of_line(text: bytes, number: int, notes: Notes) -> JsonValue | Refused:
     try:
         value = load(text)
     except FieldTwice as fault:
         return Refused("malformed_json", f"line {number}: {fault}")
     except (ValueError, RecursionError):
         return Refused("malformed_json", f"line {number} is not JSON")
-    if not isinstance(value, dict):
-        return Refused("not_an_object", f"line {number} is not an object")
-    return {key: _finite(one, notes, key) for key, one in value.items()} if _may_be_infinite(text) else value
+    if not _may_be_infinite(text):
+        return cast(JsonValue, value)
+    if isinstance(value, dict):
+        return {key: _finite(one, notes, key) for key, one in value.items()}
+    return _finite(value, notes)
 
 
 def _may_be_infinite(text: bytes) -> bool:
@@ -364,23 +396,36 @@ def _list(stream: BinaryIO, notes: Notes) -> Iterator[Item]:
         text.detach()
 
 
-def _records_of_list(entries: Iterator[JsonValue], notes: Notes) -> Iterator[Item]:
-    """Yield the records: the entries, or rows below the names that the first entry lists."""
-    first = next(entries, None)
-    if first is None:
-        return
-    second = next(entries, None)
-    names, own = names_of(first) or ([], [])
-    if not names or not is_row_of(names, second):
-        names, rows = [], chain([first], [] if second is None else [second], entries)
+def _records_of_list(entries: Iterator[JsonValue | Refused], notes: Notes) -> Iterator[Item]:
+    """Yield the records: the entries, or rows that may have their names in the first entry."""
+    begin = list(islice(entries, 2))
+    columns = columns_of(begin)
+    rows = [row for row in begin[columns.above if columns else 0 :] if not isinstance(row, Refused)]
+    if columns is None or not all(is_row_of(columns.names, row) for row in rows):
+        columns = None
     else:
-        notes.add_all(own)
-        rows = chain([second], entries)
-    for value in rows:
-        if names and is_row_of(names, value) and isinstance(value, list):
-            yield dict(zip(names, value, strict=True))
+        notes.add_all(columns.notes)
+    for value in chain(begin[columns.above if columns else 0 :], entries):
+        if columns and is_row_of(columns.names, value) and isinstance(value, list):
+            yield dict(zip(columns.names, value, strict=True))
         else:
-            yield value if isinstance(value, dict) else Refused("not_an_object", "the entry is not an object")
+            known = isinstance(value, (dict, Refused))
+            yield value if known else Refused("not_an_object", "the entry is not an object")  # type: ignore[misc]
+
+
+def _entries_of_lines(stream: BinaryIO, notes: Notes) -> Iterator[JsonValue | Refused]:
+    """Yield the rows or the objects that each line lists."""
+    first: JsonValue = None
+    for number, line in _numbered(stream):
+        value = line if isinstance(line, Refused) else _value_of_line(line, number, notes)
+        if isinstance(value, Refused):
+            yield value
+            continue
+        first = value if first is None else first
+        if fault := fault_of_line(first, value):
+            yield Refused("not_an_object", f"line {number} {fault}")
+        else:
+            yield from cast(list[JsonValue], entries_of_line(value))
 
 
 def _entries(text: io.TextIOWrapper, notes: Notes) -> Iterator[JsonValue]:

@@ -162,3 +162,13 @@ def test_random_tables(seed: int, tmp_path: Path) -> None:
     small = tmp_path / "in.csv"
     small.write_bytes(text.encode() + b"\n")
     assert_frame_equal(frame, read(small, "in.csv", Stated(delimiter=","))[0])
+
+
+def test_blanks_before_quotes_are_left_out_of_all_pieces(tmp_path: Path) -> None:
+    content = '"a", "b"\n' + "".join(f'"x, {number}", "y ""{number}"""\n' for number in range(100))
+    frame, table = stream(content.encode(), tmp_path)
+    (tmp_path / "t.csv").write_text(content)
+    whole = read(tmp_path / "t.csv", "t.csv")
+    assert frame.rows() == [(f"x, {number}", f'y "{number}"') for number in range(100)]
+    assert_frame_equal(frame, whole.frame)
+    assert table.notes == whole.notes == ["blanks between a delimiter and a quote left out"]
