@@ -19,8 +19,10 @@ DATE = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([ T]\d{1,2}:\d\d.*)?|\d{1,2}
 _DAY = re.compile(r"(\d{4}-\d\d-\d\d|\d\d?[./]\d\d?[./]\d{4})($|[ T])")
 _PLAIN_NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?")
 _FRACTION = re.compile(r"[-+]?\d+[.,]\d+")
+_YEAR = re.compile(r"(19|20)\d\d")
 _MIN_ALIKE = 2
 _MAX_BELOW = 20
+_MAX_ROWS, _ROWS = 3, {2: "two", 3: "three"}  #: that hold names
 _MIDNIGHT = re.compile(r"(\d{4}-\d\d-\d\d)[ T]00:00:00")
 
 
@@ -47,12 +49,13 @@ def find_header(sample: Sequence[Row], *, is_sheet: bool = False, first: int | N
     first = _first_row(sample, is_sheet=is_sheet)
     if not any(map(_filled, sample[:first])) and _is_missing(sample[first : first + _MAX_BELOW]):
         return no_header(sample)
+    rows = _rows_of_names(sample[first : first + 3 + _MAX_BELOW], is_sheet=is_sheet) if sample else 1
+    banners = _banners(sample, first) if rows == 1 else 0
+    first, rows = first - banners, rows + banners
     notes = [f"{_lines(first)} above the header skipped"] if any(map(_filled, sample[:first])) else []
-    row = [_as_name(cell) for cell in sample[first]] if sample else []
-    rows = 1
-    if _is_upper(row, sample[first + 1 : first + 2 + _MAX_BELOW], is_sheet=is_sheet):
-        row, rows = _merged(row, [_as_name(cell) for cell in sample[first + 1]]), 2
-        notes.append("the names are in two rows, and were joined")
+    row = _joined([[_as_name(cell) for cell in each] for each in sample[first : first + rows]])
+    if rows > 1:
+        notes.append(f"the names are in {_ROWS[rows]} rows, and were joined")
     if first and _COMMENT.match(row[0]) and len(row) > 1:
         row[0] = _COMMENT.sub("", row[0], count=1).strip() or row[0]
     names, named = with_names(row)
@@ -161,16 +164,18 @@ def _trimmed(row: Row) -> Row:
     return row[:end]
 
 
-def _is_upper(row: Row, below: Sequence[Row], *, is_sheet: bool) -> bool:
-    """Return whether the next row holds the rest of the names: it has cells where this one has gaps, or repeats one."""
+def _is_upper(row: Row, below: Sequence[Row], *, is_sheet: bool, above: Row | None = None) -> bool:
+    """Return whether the next row holds the rest of the names: it has cells where this one has gaps, or repeats one.
+
+    ``above``: the uppermost row, where this one is joined of two.
+    """
     if len(below) < 2 or len(below[0]) != len(row):
         return False
-    lower = below[0]
+    lower = _with_years_as_names(row, below[0])
     gaps = sum(1 for cell in row if not cell.strip())
     # A name that is merged over both rows is in the upper one alone.
-    is_text = all(
-        (low.strip() or high.strip()) and not _is_value(low or high) for high, low in zip(row, lower, strict=True)
-    )
+    pairs_below = list(zip(row, lower, strict=True))[0 if row[0].strip() or lower[0].strip() else 1 :]
+    is_text = all((low.strip() or high.strip()) and not _is_value(low or high) for high, low in pairs_below)
     has_rest = any(low.strip() for high, low in zip(row, lower, strict=True) if not high.strip())
     has_gap = gaps < len(row) and has_rest
     if not gaps:  # the upper name is repeated for each of its columns; that of the first column has nothing below it
@@ -179,9 +184,21 @@ def _is_upper(row: Row, below: Sequence[Row], *, is_sheet: bool) -> bool:
     if is_sheet:
         return has_gap and is_text and differs(lower, below[1])
     # In a text, a gap at the first column alone is that of row names, as pandas and R write them.
-    is_index = gaps == 1 and not row[0].strip()
+    top = (above or row)[1:]
+    is_repeated = (
+        len(set(top)) < len(top) and not lower[0].strip() and len(set(zip(row, lower, strict=True))) == len(row)
+    )
+    is_index = gaps == 1 and not row[0].strip() and not is_repeated
+    has_gap |= gaps == 1 and is_repeated
     is_names = _are_above_values(lower, below[1:]) or _has_answers(row, lower, below[1:])
     return has_gap and is_text and not is_index and is_names
+
+
+def _with_years_as_names(row: Row, lower: Row) -> Row:
+    """Return the lower row with a letter at its years, if they are there several times below groups: they are names."""
+    if row[0].strip() or not lower[0].strip() or len(set(lower)) == len(lower) or not all(lower):
+        return lower
+    return [f"y{cell}" if _YEAR.fullmatch(cell.strip()) else cell for cell in lower]
 
 
 def _has_answers(row: Row, lower: Row, below: Sequence[Row]) -> bool:
@@ -201,11 +218,51 @@ def _are_above_values(names: Row, below: Sequence[Row]) -> bool:
     )
 
 
-def _merged(upper: Row, lower: Row) -> list[str]:
-    names, over = [], ""
-    for position, (above, below) in enumerate(zip(upper, lower, strict=True)):
-        over = above.strip() or (over if position else "")
-        names.append(f"{over} {below}".strip())
+def _rows_of_names(rows: Sequence[Row], *, is_sheet: bool) -> int:
+    """Return how many of the first rows hold the names: each upper one has cells over several columns."""
+    first, below = rows[0], rows[1:]
+    if _is_upper(first, below, is_sheet=is_sheet):
+        # pandas writes the name of the index in a row of its own, below names of two levels.
+        is_index_row = len(below) > 2 and not below[0][0].strip() and _filled(below[1]) == 1 < len(first) - 1
+        return 3 if is_index_row and not first[0].strip() and below[1][0].strip() else 2
+    if len(below) < 3 or len(below[0]) != len(first):
+        return 1
+    both = [f"{high} {low}".strip() for high, low in zip(first, below[0], strict=True)]
+    are_texts = not any(_is_value(cell) for cell in first if cell.strip())
+    is_over = _has_groups(first) and (_filled(below[0]) < len(first) - 1 or not first[0].strip())
+    return 3 if are_texts and is_over and _is_upper(both, below[1:], is_sheet=is_sheet, above=first) else 1
+
+
+def _has_groups(row: Row) -> bool:
+    """Return whether a cell is over several columns: behind it are gaps, or the same text again."""
+    return any(not cell.strip() for cell in row[1:]) or len(set(row[1:])) < len(row) - 1
+
+
+def _banners(sample: Sequence[Row], first: int) -> int:
+    """Return how many rows directly above the names tell those of them apart that are used more than once."""
+    names = [cell.strip() for cell in sample[first]] if sample else []
+    best, distinct = 0, len(set(names))
+    if distinct == len(names) or not all(names):
+        return 0
+    for count in range(1, min(first, _MAX_ROWS - 1) + 1):
+        banner = sample[first - count]
+        is_title = _filled(banner) == 1 and bool(banner[0].strip())
+        if len(banner) != len(names) or not _filled(banner) or is_title or _COMMENT.match(banner[0]):
+            break
+        joined = len(set(_joined(sample[first - count : first + 1])))
+        best, distinct = (count, joined) if joined > distinct else (best, distinct)
+    return best
+
+
+def _joined(rows: Sequence[Row]) -> list[str]:
+    """Return the names in these rows: a cell of an upper row is over the columns up to the next one in it."""
+    names = []
+    over = [""] * (len(rows) - 1)
+    for cells in zip(*rows, strict=True):
+        for level, cell in enumerate(cells[:-1]):
+            if cell.strip():
+                over[level:] = [cell.strip(), *[""] * (len(over) - level - 1)]
+        names.append(" ".join(filter(None, [*over, cells[-1].strip()])))
     return names
 
 

@@ -1,0 +1,108 @@
+"""Files of everyday programs, made here in their form: each with its values, in a data frame and as records."""
+
+from __future__ import annotations
+
+import io
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+
+from shared.reading.read import kind_of, read
+from shared.reading.rows import open_rows
+from shared.reading.stated import NOTHING_STATED
+
+D, T = date, datetime
+
+
+def _book(*rows: list[Any], merged: tuple[str, ...] = (), formats: dict[str, str] | None = None) -> bytes:
+    """Return a workbook of one sheet, with merged cells and with the formats of some cells."""
+    book = openpyxl.Workbook()
+    sheet = book.worksheets[0]
+    for row in rows:
+        sheet.append([None if cell == "" else cell for cell in row])
+    for cells in merged:
+        sheet.merge_cells(cells)
+    for cell, form in (formats or {}).items():
+        sheet[cell].number_format = form
+    buffer = io.BytesIO()
+    book.save(buffer)
+    return buffer.getvalue()
+
+
+GROUPS: dict[str, list[Any]] = {
+    "Region": ["North", "South"], "Sales H1 Q1": [1.0, 1.5], "Sales H1 Q2": [2, 2], "Sales H2 Q3": [3, 3],
+    "Sales H2 Q4": [4, 4], "Cost H1 Q1": [5, 5], "Cost H1 Q2": [6, 6],
+}  # fmt: skip
+YEARS: dict[str, list[Any]] = {
+    "Region": ["N", "S"],
+    "Sales 2023": [1, 1],
+    "Sales 2024": [2, 2],
+    "Cost 2023": [3, 3],
+    "Cost 2024": [4, 4],
+}
+LEVELS: dict[str, list[Any]] = {"A x": [1.0, 4.0], "A y": [2.0, 5.0], "B x": [3.0, 6.0]}
+
+#: name of the file: its content, the table that it means, and what has to be reported
+FILES: dict[str, tuple[str | bytes, dict[str, list[Any]], tuple[str, ...]]] = {
+    "three_rows.csv": (
+        "Region,Sales,,,,Cost,\n,H1,,H2,,H1,\n,Q1,Q2,Q3,Q4,Q1,Q2\nNorth,1,2,3,4,5,6\nSouth,1.5,2,3,4,5,6\n",
+        GROUPS, ("in three rows",),
+    ),
+    "three_rows.xlsx": (
+        _book(["Region", "Sales", "", "", "", "Cost", ""], ["", "H1", "", "H2", "", "H1", ""],
+              ["", "Q1", "Q2", "Q3", "Q4", "Q1", "Q2"], ["North", 1, 2, 3, 4, 5, 6], ["South", 1.5, 2, 3, 4, 5, 6],
+              merged=("A1:A3", "B1:E1", "B2:C2", "D2:E2", "F1:G1", "F2:G2")),
+        GROUPS, ("in three rows",),
+    ),
+    "banners.csv": (
+        ",Sales,,,,Cost,,\n,2023,,2024,,2023,,\nRegion,Q1,Q2,Q1,Q2,Q1,Q2,Q3\nN,1,2,3,4,5,6,7\nS,1,2,3,4,5,6,7\n",
+        {"Region": ["N", "S"], "Sales 2023 Q1": [1, 1], "Sales 2023 Q2": [2, 2], "Sales 2024 Q1": [3, 3],
+         "Sales 2024 Q2": [4, 4], "Cost 2023 Q1": [5, 5], "Cost 2023 Q2": [6, 6], "Cost 2023 Q3": [7, 7]},
+        ("in three rows",),
+    ),
+    "years.csv": (",Sales,,Cost,\nRegion,2023,2024,2023,2024\nN,1,2,3,4\nS,1,2,3,4\n", YEARS, ("in two rows",)),
+    "years.xlsx": (
+        _book(["", "Sales", "", "Cost", ""], ["Region", 2023, 2024, 2023, 2024], ["N", 1, 2, 3, 4], ["S", 1, 2, 3, 4],
+              merged=("B1:C1", "D1:E1")),
+        YEARS, ("in two rows",),
+    ),
+    "pandas_levels.csv": (
+        ",A,A,B\n,x,y,x\nid,,,\n1,1.0,2.0,3.0\n2,4.0,5.0,6.0\n", {"id": [1, 2], **LEVELS}, ("in three rows",),
+    ),
+    "pandas_without_index_name.csv": (
+        ",A,A,B\n,x,y,x\n1,1.0,2.0,3.0\n2,4.0,5.0,6.0\n", {"column_1": [1, 2], **LEVELS}, ("in two rows",),
+    ),
+    "pandas_three_levels.csv": (
+        ",A,A,B\n,x,y,x\n,m,m,s\n1,1.0,2.0,3.0\n2,4.0,5.0,6.0\n",
+        {"column_1": [1, 2], "A x m": [1.0, 4.0], "A y m": [2.0, 5.0], "B x s": [3.0, 6.0]}, ("in three rows",),
+    ),
+    "missing_row_name.csv": (
+        ",A,B\n,x,1\n2,z,4\n", {"column_1": [None, 2], "A": ["x", "z"], "B": [1, 4]}, ("without a name",),
+    ),
+    "title_and_group.csv": (
+        "Report,,,\n,Sales,,Cost\nRegion,a,b,c\nN,1,2,3\nS,1,2,3\n",
+        {"Region": ["N", "S"], "a": [1, 1], "b": [2, 2], "c": [3, 3]}, ("2 lines above the header skipped",),
+    ),
+    "eviews.csv": (
+        "obs,TOACI1,TOACI2,TOB1\n2000Q1,1.5,NA,3\n2000Q2,2.5,3,4\n",
+        {"obs": ["2000Q1", "2000Q2"], "TOACI1": [1.5, 2.5], "TOACI2": [None, 3], "TOB1": [3, 4]},
+        ("read as missing: 'NA' x 1",),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_is_read_without_an_option(tmp_path: Path, name: str) -> None:
+    content, expected, reported = FILES[name]
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    frame, notes, columns, _ = read(path, name)
+    assert frame.to_dict(as_series=False) == expected
+    text = " ".join([*notes, *(f"{column}: {note}" for column, note in columns.items())])
+    assert [part for part in reported if part not in text] == [], text
+    if kind_of(path, name, NOTHING_STATED) not in ("json", "jsonl"):
+        rows = [row for row in open_rows(path, name, NOTHING_STATED, lambda column: True).rows if isinstance(row, dict)]
+        assert [list(row) for row in rows] == [list(expected)] * frame.height
