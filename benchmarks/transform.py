@@ -86,16 +86,15 @@ def text_script(task: Task, confirmed: bool, checked: bool = False) -> list[Repl
 
 
 def _checks(task: Task) -> str:
-    """Return what a careful model states of its result; where the forms say too little, the second computation."""
+    """Return what a careful model states of its result: forms for one row of numbers, else the second computation."""
     if checks := worth_stating(task):
         return "\n```checks\n" + "\n".join(checks) + "\n```"
     return f"\n```sql check\n{task.sql}\n```"
 
 
 def worth_stating(task: Task) -> Sequence[str]:
-    """Return the checks that the prompt requires: where numbers are counts or sums, or where there are none."""
-    numbers = any(isinstance(cell, (int, float)) for row in task.answer for cell in row)
-    return task.stated if not numbers or any(check.startswith("sum(") for check in task.stated) else ()
+    """Return the checks that the prompt requires of a single row of counts and sums."""
+    return task.stated if len(task.answer) == 1 and any(check.startswith("sum(") for check in task.stated) else ()
 
 
 #: What the model of the tools strategy says and calls, turn by turn; the same for every task.

@@ -2,9 +2,10 @@
 
 The models are scripted. A right one sends right code and the checks that the prompt wants: what must hold, and the
 result computed a second time in SQL. A subtly wrong one does the same with one slip in its code (20 kinds, each that
-changes the answer), a lazy one sends wrong code with checks that always hold, an inventing one rows of its own. None
-corrects itself: each says DONE when it is shown its result. ``all`` adds models that state less, and some that compute
-their result a second time when that is requested. The exit status is 1 when a limit is missed.
+changes the answer). Others put right values into the wrong rows (6 kinds), or right rows into another order (3 kinds).
+A lazy one sends wrong code with checks that always hold, an inventing one rows of its own. None corrects itself: each
+says DONE when it is shown its result. ``all`` adds models that state less, and some that compute their result a second
+time when that is requested. The exit status is 1 when a limit is missed.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from rich.table import Table
 from benchmarks.tasks import SHOP, TRANSFORM, Task, content, same
 from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.sandbox.settings import SandboxSettings
+from services.execution.transform.order import wants_order
 from services.execution.transform.transform import Transform
 from services.execution.wiring import open_sandbox
 from shared.contracts.transform import TransformInput, TransformResult
@@ -54,8 +56,24 @@ SLIPS = (
     (r"\.(?:cumsum|diff)\(\)", ".abs()"),
     (r" \* ", " + "),
 )
+#: Right values in the wrong rows: what follows the right code.
+MISPLACED = (
+    "result = result.copy(); result[result.columns[-1]] = np.roll(result.iloc[:, -1].to_numpy(), 1)",
+    "result = result.copy(); result[result.columns[0]] = np.roll(result.iloc[:, 0].to_numpy(), 1)",
+    "result = result.copy(); result[result.columns[-1]] = result.iloc[::-1, -1].to_numpy()",
+    "result = result.copy(); result[result.columns[-1]] = result.iloc[:, -1].sort_values().to_numpy()",
+    "result = result.copy(); result[result.columns[0]] = result.iloc[:, 0].sort_values(ascending=False).to_numpy()",
+    "result = result.copy(); result.iloc[[0, -1], -1] = result.iloc[[-1, 0], -1].to_numpy()",
+)
+#: Right rows in the wrong order, of tasks that want one.
+DISORDERED = (
+    "result = result.iloc[::-1]",
+    "result = pd.concat([result.iloc[1:], result.iloc[:1]])",
+    "result = result.sample(frac=1, random_state=7)",
+)
+_SORT = re.compile(r"\s*\border by\b[^()]*\Z", re.IGNORECASE)  #: at the end of a query
 #: Right models that do not do what is requested of them: their results are right, and nothing shows it.
-SILENT = ("right, states forms only", "right, states nothing")
+SILENT = ("right, states forms only", "right, states nothing", "right, second computation without an order")
 LAZY = ("rows >= 1", "rows < 1000000")
 MAX_WRONG_DONE, MAX_RIGHT_UNVERIFIED = 0.01, 0.03
 
@@ -127,11 +145,22 @@ class Grader:
                 yield "subtly wrong, states forms only", False, _reply(code, task.stated)
                 yield "subtly wrong, states nothing", False, _reply(code)
                 yield "subtly wrong, second computation on request", False, _reply(code), confirmed
+        for code in _followed(task, MISPLACED, 2):
+            yield "values in the wrong rows", False, _reply(code, task.stated, second)
+            yield (
+                "values in the wrong rows, states forms only",
+                False,
+                _reply(code, task.stated or [f"rows == {len(task.answer)}"]),
+            )
+        for code in _followed(task, DISORDERED, 1) if wants_order(task.text) else ():
+            yield "another order", False, _reply(code, task.stated, second)
+            yield "another order, second computation without one", False, _reply(code, (), _SORT.sub("", second))
         for code in inventions(task):
             yield "inventing", False, _reply(code, [f"rows == {len(task.answer)}"])
         if self.everything:
             yield "right, states forms only", True, _reply(task.pandas, task.stated)
             yield "right, states nothing", True, _reply(task.pandas)
+            yield "right, second computation without an order", True, _reply(task.pandas, (), _SORT.sub("", second))
             yield "right, second computation on request", True, _reply(task.pandas), confirmed
 
     def _slips(self, task: Task) -> Iterator[str]:
@@ -165,6 +194,13 @@ def _reply(code: str, checks: Sequence[str] = (), second: str | None = None) -> 
     if checks:
         reply += "```checks\n" + "\n".join(checks) + "\n```\n"
     return reply + (f"```sql check\n{second}\n```\n" if second else "")
+
+
+def _followed(task: Task, lines: Sequence[str], many: int) -> Iterator[str]:
+    """Yield the right code followed by what spoils its result: of each task a few of the ways."""
+    start = len(task.text)
+    for at in range(start, start + many) if len(task.answer) > 1 else ():
+        yield f"import numpy as np\nimport pandas as pd\n{task.pandas}\n{lines[at % len(lines)]}"
 
 
 def inventions(task: Task) -> Iterator[str]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 
 import polars as pl
 
+from services.execution.transform.order import gives_order, keys_of, sorts, speaks_of_order, wants_order
 from services.execution.transform.replies import CHECK, fenced_blocks
 from shared.amounts import amount
 from shared.languages import LANGUAGES, language_of_word
@@ -19,9 +20,6 @@ _MAX_ROWS = 100_000  #: that are compared one by one; of more, each column is co
 _MAX_CELLS = 50_000_000
 _CLOSE = 1e-9
 _MIDNIGHT = re.compile(r"^(\d{4}-\d{2}-\d{2})[T ]00:00:00(?:\.0+)?$")
-_ORDER = re.compile(r"\border\s+by\b", re.IGNORECASE)
-_LIMIT = re.compile(r"\b(?:limit|offset|fetch)\b.*$", re.IGNORECASE | re.DOTALL)
-_DIRECTION = re.compile(r"\s+(?:asc|desc|nulls\s+(?:first|last))\b", re.IGNORECASE)
 
 Cell = str | float | None | tuple["Cell", ...]
 Row = tuple[Cell, ...]
@@ -61,8 +59,7 @@ def difference(  # noqa: PLR0911 - one answer for each way to differ
     if result.height != other.height:
         return f"it has {amount(other.height, 'row')}, the result has {result.height:,}"
     if result.height > _MAX_ROWS:
-        differing = [one.name for one, two in zip(result, other, strict=True) if not _same_values(one, two)]
-        return f"other values in {', '.join(differing)}" if differing else None
+        return _difference_of_many(*_flattened(result, other), code)
     ours, theirs = _rows(result), _rows(other)
     if _equal(ours, theirs):
         return None
@@ -76,7 +73,7 @@ def difference(  # noqa: PLR0911 - one answer for each way to differ
             )
         ]
         return f"other values in {', '.join(columns)}" if columns else "other combinations of the values"
-    keys = _order_of(code, other.columns)
+    keys = keys_of(code, other.columns)
     if keys is None or _equal([_picked(row, keys) for row in ours], [_picked(row, keys) for row in theirs]):
         return None
     return "the rows are in another order"
@@ -89,16 +86,69 @@ def is_too_large(result: pl.DataFrame, other: pl.DataFrame) -> bool:
     return result.height * result.width > _MAX_CELLS or any(dtype.is_nested() for dtype in result.dtypes)
 
 
-def _same_values(ours: pl.Series, theirs: pl.Series) -> bool:
-    """Return whether two long columns hold the same values, in any order."""
-    one, two = _flat(ours), _flat(theirs)
-    if one.dtype != two.dtype:
-        one, two = one.cast(pl.String, strict=False), two.cast(pl.String, strict=False)
-    one, two = one.sort(nulls_last=True), two.sort(nulls_last=True)
-    if not one.dtype.is_float() or one.null_count() != two.null_count():
+def has_open_order(
+    result: pl.DataFrame, other: pl.DataFrame, first: Computation, second: Computation, task: str
+) -> bool:
+    """Return whether the task, or the code, sorts the rows, and the second computation of the same rows does not.
+
+    Two tables in one order say nothing when neither was sorted: they may both have the order of the data.
+    """
+    if result.height < 2 or (second.language == "sql" and keys_of(second.code, other.columns)):
+        return False
+    ordered = gives_order(second.code, second.language)
+    same = _in_one_order(result, other)
+    keys = keys_of(first.code, result.columns) if first.language == "sql" and ordered else None
+    if ordered and (same or (keys and _in_one_order(result[:, keys], other[:, keys]))):
+        return False
+    return wants_order(task) or sorts(first.code, first.language) or (speaks_of_order(task) and not same)
+
+
+def _in_one_order(result: pl.DataFrame, other: pl.DataFrame) -> bool:
+    if result.height <= _MAX_ROWS:
+        return _equal(_rows(result), _rows(other))
+    return _all_close(*_flattened(result, other))
+
+
+def _all_close(result: pl.DataFrame, other: pl.DataFrame) -> bool:
+    return all(_close(one, two) for one, two in zip(result, other, strict=True))
+
+
+def _difference_of_many(result: pl.DataFrame, other: pl.DataFrame, code: str) -> str | None:
+    """Return how the rows of two long tables differ, as ``difference`` does."""
+    differing = [one.name for one, two in zip(result, other, strict=True) if not _close(one.sort(), two.sort())]
+    if differing:
+        return f"other values in {', '.join(differing)}"
+    if not _all_close(_by_value(result), _by_value(other)):
+        return "other combinations of the values"
+    keys = list(keys_of(code, other.columns) or ())
+    return None if _all_close(result[:, keys], other[:, keys]) else "the rows are in another order"
+
+
+def _by_value(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows sorted by their values, first without the last digits of floats."""
+    floats = pl.selectors.float()
+    near = frame.with_columns(floats.round_sig_figs(6)).rename(lambda name: f"near {name}")
+    return pl.concat([frame, near], how="horizontal").sort([*near.columns, *frame.columns]).select(frame.columns)
+
+
+def _close(one: pl.Series, two: pl.Series) -> bool:
+    """Return whether two columns hold the same values in one order."""
+    if not one.dtype.is_float() or not one.is_null().equals(two.is_null()):
         return one.equals(two, null_equal=True)
     close = ((one - two).abs() <= _CLOSE * one.abs() + 1e-12) | (one == two)
     return bool(close.all())
+
+
+def _flattened(result: pl.DataFrame, other: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return both tables under the names of the first, each pair of columns with one type."""
+    pairs = [_of_one_type(_flat(one), _flat(two).alias(one.name)) for one, two in zip(result, other, strict=True)]
+    return pl.DataFrame([one for one, _ in pairs]), pl.DataFrame([two for _, two in pairs])
+
+
+def _of_one_type(one: pl.Series, two: pl.Series) -> tuple[pl.Series, pl.Series]:
+    if one.dtype == two.dtype:
+        return one, two
+    return one.cast(pl.String, strict=False), two.cast(pl.String, strict=False)
 
 
 def _flat(column: pl.Series) -> pl.Series:
@@ -116,31 +166,6 @@ def _flat(column: pl.Series) -> pl.Series:
 
 def _picked(row: Row, positions: Sequence[int]) -> Row:
     return tuple(row[at] for at in positions)
-
-
-def _order_of(code: str, columns: Sequence[str]) -> Sequence[int] | None:
-    """Return the positions of the columns by which a query sorts its rows; ``None`` without a sort, or by an
-    expression.
-    """
-    matches = [match for match in _ORDER.finditer(code) if _depth(code[: match.start()]) == 0]
-    if not matches:
-        return None
-    clause = _LIMIT.sub("", code[matches[-1].end() :]).strip().rstrip(";")
-    names: Mapping[str, int] = {name.lower(): at for at, name in enumerate(columns)}
-    positions = []
-    for item in clause.split(","):
-        key = _DIRECTION.sub("", item).strip().strip('"').rpartition(".")[2].lower()
-        if key.isdigit() and 1 <= int(key) <= len(columns):
-            positions.append(int(key) - 1)
-        elif key in names:
-            positions.append(names[key])
-        else:  # a column that the result does not have: the ones before it still count
-            break
-    return positions or None
-
-
-def _depth(text: str) -> int:
-    return text.count("(") - text.count(")")
 
 
 def _rows(frame: pl.DataFrame) -> list[Row]:
@@ -172,15 +197,16 @@ def _text(text: str) -> str:
 
 
 def _sort_key(row: Row) -> tuple[tuple[int, str, float], ...]:
-    return tuple(_part(cell) for cell in row)
+    """Return what rows are sorted by: the last digits of floats count only between rows that are else the same."""
+    return *(_part(cell, digits=6) for cell in row), *(_part(cell, digits=17) for cell in row)
 
 
-def _part(cell: Cell) -> tuple[int, str, float]:
+def _part(cell: Cell, digits: int) -> tuple[int, str, float]:
     match cell:
         case None:
             return 0, "", 0.0
         case float():
-            return 1, "", float(f"{cell:.6g}")
+            return 1, "", float(f"{cell:.{digits}g}")
         case str():
             return 2, cell, 0.0
         case _:

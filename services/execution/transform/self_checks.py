@@ -1,6 +1,7 @@
 """Self-checked answers: a model's statements about its result, verified together with our checks, end the work at once.
 
-A check that holds of a spoiled result as well proves nothing, so each is tried on ten of them.
+A check that holds of a spoiled result as well proves nothing, so each is tried on ten of them. No form says which value
+belongs to which row, so of several rows statements prove nothing: a sum may be next to the wrong group.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from services.execution.transform.results import CodeRun
 from shared.contracts.transform import Check, UnverifiedReason
 from shared.declarations.assertions import (
     Assertion,
+    EachRow,
     References,
     RowsAgainstInput,
     SumAgainstInput,
@@ -33,6 +35,7 @@ _MAX_CELLS = 2_000_000
 _MUST_BE_NOTICED = ("the first half", "all but the last row", "every row twice", "the last row twice", "other numbers")
 #: Of a result without numbers, at least one of these.
 _ANY_VALUES = ("other numbers", "in reverse", "a column moved down")
+_OTHER_ROWS = "values in the wrong rows"
 _EMPTY = "The checks that the model stated hold of wrong results as well: they say nothing about this one."
 
 
@@ -93,6 +96,8 @@ def judge(
     spoilt = dict(spoilt_results(after)) if holding else {}
     checks = [_tried(text, parsed[text], holds, before, spoilt) for text, holds in held.items()]
     missed = _missed(checks, spoilt)
+    if holding:
+        missed += tuple(_open_values(after, [one for one in parsed.values() if one is not None], before, named))
     proven = holding and bool(stated) and all(check.noticed for check in checks) and not missed
     failing = [text for text, one in parsed.items() if one is not None and not held[text]]
     failing = [text for text in failing if _can_be_checked(parsed[text], before, named)]
@@ -156,6 +161,36 @@ def _missed(checks: Sequence[Check], spoilt: Container[str]) -> tuple[str, ...]:
     if not noticed.intersection(_ANY_VALUES):
         missed += [name for name in _ANY_VALUES if name not in missed]
     return tuple(missed)
+
+
+def _open_values(
+    after: pl.DataFrame, checks: Sequence[Assertion], before: pl.DataFrame, named: Mapping[str, pl.DataFrame]
+) -> Iterator[str]:
+    """Yield what the checks leave open of the result's values: of several rows, which value belongs to which."""
+    if after.height > 1:
+        yield _OTHER_ROWS
+        return
+    for column in after.iter_columns():
+        about = [check for check in checks if column.name in _columns_valued(check)]
+        nearly = after.with_columns(_nearly(column)) if about and column.dtype.is_numeric() else after
+        if all(holds_of(check, before, nearly, named)[0] for check in about):
+            yield f"another value of {column.name}"
+
+
+def _nearly(column: pl.Series) -> pl.Series:
+    """Return other numbers that are close, as a check that allows for more proves none of them."""
+    return column + 1 if column.dtype.is_integer() else column * 1.001 + 0.001
+
+
+def _columns_valued(check: Assertion) -> Sequence[str]:
+    """Return the columns of the result whose values the check speaks of."""
+    match check:
+        case SumUnchanged(name) | SumAgainstInput(name):
+            return [name]
+        case EachRow(conditions):
+            return [each.name for each in conditions]
+        case _:
+            return []
 
 
 def spoilt_results(frame: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:

@@ -8,7 +8,13 @@ from pathlib import Path
 
 import polars as pl
 
-from services.execution.transform.cross_check import Computation, computation_in, difference, is_too_large
+from services.execution.transform.cross_check import (
+    Computation,
+    computation_in,
+    difference,
+    has_open_order,
+    is_too_large,
+)
 from services.execution.transform.dataset import DataRead
 from services.execution.transform.normal_form import normalised
 from services.execution.transform.origin.alterations import equal_values, fewer_rows, other_values
@@ -28,6 +34,9 @@ _MISSED = ": they hold of wrong results as well ({})"
 _FAILED = "Nothing checks this result: the second computation, {text}, gave no table: {error}"
 _COPIED = "Nothing checks this result: its second computation gives the same rows whatever the data hold."
 _TOO_LARGE = "Nothing checks this result: it is too large to compare with its second computation."
+_UNORDERED = (
+    "Nothing checks the order of the rows: the second computation, {text}, does not sort by columns of its result."
+)
 _MAX_ERROR = 500  #: characters
 _MAX_ALTERED = 100_000  #: rows of a data set that a second computation is tried on
 
@@ -108,10 +117,18 @@ class Verification:
         if differs is not None:
             message = _DIFFERS.format(text=self.second.text, difference=differs)
             return replace(judgement, checks=checks, proven=False, different=message)
-        if self._is_stated(run.table.frame, self.second):
+        if unproven := self._says_nothing(run.table.frame, run.code, table, self.second):
             self._has_run = False
-            return replace(judgement, unproven=_COPIED)
+            return replace(judgement, unproven=unproven)
         return replace(judgement, checks=checks, proven=not judgement.failing, empty=False)
+
+    def _says_nothing(self, result: pl.DataFrame, code: str, table: pl.DataFrame, second: Computation) -> str:
+        """Return why a second computation that gives the same rows says nothing of them, or of their order."""
+        if self._is_stated(result, second):
+            return _COPIED
+        request = self.runner.request
+        first = Computation(request.language, code)
+        return _UNORDERED.format(text=second.text) if has_open_order(result, table, first, second, request.task) else ""
 
     def _is_stated(self, result: pl.DataFrame, second: Computation) -> bool:
         """Return whether a second computation states the rows instead of computing them from the data."""

@@ -8,7 +8,13 @@ from decimal import Decimal
 import polars as pl
 import pytest
 
-from services.execution.transform.cross_check import computation_in, difference, is_too_large
+from services.execution.transform.cross_check import (
+    Computation,
+    computation_in,
+    difference,
+    has_open_order,
+    is_too_large,
+)
 from services.execution.transform.replies import find_code
 from tests.services.execution.transform.support import TransformJobs, python
 from tests.support.languages import skip_unless_installed
@@ -196,3 +202,89 @@ def test_dates_and_missing_values_are_the_same_in_every_language() -> None:
     assert difference(one, two, "") is None
     texts = two.with_columns(day=pl.Series(["2025-01-07 00:00:00", None]))
     assert difference(one, texts, "") is None
+
+
+CITIES = pl.DataFrame({"city": ["a", "b", "c"], "total": [5, 9, 7]})
+BY_TOTAL = CITIES.sort("total", descending=True)
+SORTED = "result = data.groupby('city', as_index=False).total.sum().sort_values('total', ascending=False)"
+GROUPED = "SELECT city, sum(total) AS total FROM data GROUP BY city"
+
+
+@pytest.mark.parametrize(
+    ("result", "other", "first", "second", "task", "is_open"),
+    [
+        (BY_TOTAL, BY_TOTAL, SORTED, f"{GROUPED} ORDER BY total DESC", "total by city, largest first", False),
+        (BY_TOTAL, BY_TOTAL, SORTED, f"{GROUPED} ORDER BY sum(total) DESC", "total by city, largest first", False),
+        (BY_TOTAL, BY_TOTAL, SORTED, f"{GROUPED} ORDER BY hash(city)", "total by city, largest first", False),
+        (BY_TOTAL, CITIES, SORTED, f"{GROUPED} ORDER BY hash(city)", "total by city, largest first", True),
+        (BY_TOTAL, CITIES, SORTED, GROUPED, "total by city, largest first", True),
+        (BY_TOTAL, BY_TOTAL, SORTED, GROUPED, "total by city, largest first", True),
+        (BY_TOTAL, CITIES, SORTED, f"SELECT * FROM ({GROUPED} ORDER BY total)", "totals", True),
+        (BY_TOTAL, CITIES, SORTED, f"{GROUPED} -- ORDER BY total", "totals", True),
+        (CITIES, CITIES, "result = data", GROUPED, "die drei größten Städte", True),
+        (CITIES, CITIES, "result = data", GROUPED, "les trois plus grandes villes", True),
+        (CITIES, CITIES, "result = data", GROUPED, "las ciudades de mayor a menor", True),
+        (CITIES, CITIES, "result = data", GROUPED, "suma najnowsze na górze", False),
+        (BY_TOTAL, CITIES, SORTED, GROUPED, "suma najnowsze na górze", True),
+        (CITIES, BY_TOTAL, "result = data", GROUPED, "the total of each city", False),
+        (CITIES, CITIES, "result = data.head(3)", GROUPED, "the first three cities", False),
+        (CITIES, BY_TOTAL, "result = data.head(3)", GROUPED, "the first of each, as they come", True),
+        (CITIES.head(1), CITIES.head(1), SORTED, GROUPED, "the largest first", False),
+    ],
+)
+def test_an_order_that_is_wanted_is_compared_or_open(
+    result: pl.DataFrame, other: pl.DataFrame, first: str, second: str, task: str, is_open: bool
+) -> None:
+    computations = Computation("python", first), Computation("sql", second)
+    assert has_open_order(result, other, *computations, task) is is_open
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "other", "is_open"),
+    [
+        (f"{GROUPED} ORDER BY total DESC", SORTED, BY_TOTAL, False),
+        (f"{GROUPED} ORDER BY 2 DESC, city", SORTED, BY_TOTAL, False),
+        (f"{GROUPED} ORDER BY city", SORTED, CITIES, True),
+        (f"{GROUPED} ORDER BY total DESC", "result = data", BY_TOTAL, True),
+        (f"{GROUPED} ORDER BY city", "result = data.groupby('city', as_index=False).total.sum()", BY_TOTAL, False),
+    ],
+)
+def test_an_order_of_sql_is_compared_with_that_of_python(
+    first: str, second: str, other: pl.DataFrame, is_open: bool
+) -> None:
+    computations = Computation("sql", first), Computation("python", second)
+    assert has_open_order(BY_TOTAL, other, *computations, "the totals") is is_open
+
+
+def test_an_order_that_no_second_computation_has_ends_as_unverified(jobs: TransformJobs) -> None:
+    reversed_ = "result = data.groupby('city', as_index=False).amount.sum().sort_values('amount')"
+    query = "SELECT city, sum(amount) FROM data GROUP BY city"
+    task = "total by city, largest first"
+    result = jobs.transform(python(reversed_) + second(query), "DONE", data=SALES, task=task)
+    assert [reason.code for reason in result.unverified_because] == ["not_checked"]
+    assert "Nothing checks the order of the rows" in jobs.script.last()
+    ordered = second(f"{query} ORDER BY sum(amount) DESC")
+    differs = jobs.transform(python(reversed_) + second(query), "DONE" + ordered, "DONE", data=SALES, task=task)
+    assert [reason.code for reason in differs.unverified_because] == ["own_check_failed"]
+    right = reversed_.replace("'amount')", "'amount', ascending=False)")
+    assert jobs.transform(python(right) + second(query), "DONE" + ordered, data=SALES, task=task).status == "done"
+
+
+@pytest.mark.parametrize("rows", [3, 100_001])
+def test_values_in_the_wrong_rows_differ_whatever_their_number(rows: int) -> None:
+    table = pl.DataFrame(
+        {"group": [f"g{n:06}" for n in range(rows)], "total": [float(n * 7 % 1009) for n in range(rows)]}
+    )
+    down = table.with_columns(pl.col("total").gather((pl.int_range(pl.len()) - 1) % pl.len()))
+    alone = table.with_columns(pl.col("total").sort())
+    swapped = pl.concat([table.head(1).with_columns(total=pl.lit(7.0)), table[1:2].with_columns(total=0.0), table[2:]])
+    for wrong in (down, alone, swapped):
+        if not wrong.equals(table):
+            assert difference(table, wrong, "") == "other combinations of the values"
+    assert difference(table, table.reverse(), "") is None
+    assert difference(table, table.reverse(), "SELECT 1 ORDER BY 1") == "the rows are in another order"
+    ids = table.select(id=pl.int_range(1_000_000, 1_000_000 + rows))
+    assert difference(ids, ids.reverse(), "") is None, "numbers that six digits do not distinguish"
+    gaps = table.with_columns(total=pl.when(pl.col("total") > 7).then("total"))
+    moved = gaps.with_columns(pl.col("total").gather((pl.int_range(pl.len()) - 1) % pl.len()))
+    assert difference(gaps, moved, "") == "other combinations of the values"

@@ -17,6 +17,9 @@ GOOD = "result = data.groupby('city', as_index=False)['amount'].sum()"
 STATED = ("rows == distinct(city)", "sum(amount) unchanged", "sorted(city)")
 INPUT = pl.DataFrame({"city": ["Berlin", "Paris", "Berlin"], "amount": [10, 20, 5]})
 RESULT = pl.DataFrame({"city": ["Berlin", "Paris"], "amount": [15, 20]})
+TOTAL = "import pandas as pd\nresult = pd.DataFrame({'total': [data.amount.sum()]})"
+OF_ONE_ROW = ("rows == 1", "sum(total) == sum(amount)")
+ONE_ROW = pl.DataFrame({"total": [35]})
 
 
 def reply(code: str, *checks: str) -> str:
@@ -30,17 +33,65 @@ def judged(after: pl.DataFrame, *stated: str, inputs: tuple[pl.DataFrame, ...] =
 
 
 def test_checks_that_say_enough_and_hold_end_the_work_after_one_call(jobs: TransformJobs) -> None:
-    result = jobs.transform(reply(GOOD, *STATED), data=SALES)
+    result = jobs.transform(reply(TOTAL, *OF_ONE_ROW), data=SALES)
     assert result.status == "done"
     assert len(jobs.script.asked) == 1
     assert [(check.text, check.held) for check in result.checks if check.from_ == "model"] == [
-        (s, True) for s in STATED
+        (s, True) for s in OF_ONE_ROW
     ]
     assert {check.held for check in result.checks if check.from_ == "assay"} == {True}
     assert (
         result.model_dump(mode="json")["checks"][0].items()
-        >= {"text": STATED[0], "held": True, "from": "model"}.items()
+        >= {"text": OF_ONE_ROW[0], "held": True, "from": "model"}.items()
     )
+
+
+def test_checks_alone_say_nothing_of_which_value_belongs_to_which_row(jobs: TransformJobs) -> None:
+    swapped = GOOD + "\nresult['amount'] = result.amount.iloc[::-1].to_numpy()"
+    wrong = jobs.transform(reply(swapped, *STATED), "DONE", data=SALES)
+    assert [reason.code for reason in wrong.unverified_because] == ["not_checked"]
+    assert "hold of wrong results as well (values in the wrong rows)" in jobs.script.last()
+    second = "\n```sql check\nSELECT city, sum(amount) FROM data GROUP BY city ORDER BY city\n```"
+    right = jobs.transform(reply(GOOD, *STATED) + second, data=SALES)
+    assert right.status == "done"
+    assert len(jobs.script.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        pl.DataFrame({"city": ["Berlin", "Paris"], "amount": [20, 15]}),
+        pl.DataFrame({"city": ["Berlin", "Paris"], "amount": [15, 20]}),
+        pl.DataFrame({"city": ["Paris", "Berlin"], "amount": [15, 20]}),
+    ],
+)
+def test_of_several_rows_no_stated_check_proves_the_values(after: pl.DataFrame) -> None:
+    stated = ("rows == distinct(city)", "unique(city)", "sum(amount) unchanged", "columns are city, amount")
+    for more in ((), ("sorted(city)",), ("sorted(amount)",), ("sorted(amount desc)",)):
+        assert not judged(after, *stated, *more).sufficient
+
+
+@pytest.mark.parametrize(
+    ("after", "stated", "open_"),
+    [
+        ({"total": [35]}, OF_ONE_ROW, ()),
+        ({"total": [35], "n": [3]}, (*OF_ONE_ROW, "sum(n) == input"), ()),
+        ({"total": [35], "n": [3]}, OF_ONE_ROW, ("another value of n",)),
+        ({"total": [35], "best": ["Rome"]}, OF_ONE_ROW, ("another value of best",)),
+        (
+            {"total": [35]},
+            ("rows == 1", "sum(total) == sum(amount) within 20%", "total < 60"),
+            ("another value of total",),
+        ),
+        ({"total": [35]}, ("rows == 1", "between(total, 30, 40)"), ("another value of total",)),
+    ],
+)
+def test_of_one_row_each_value_needs_a_check_of_its_own(
+    after: dict[str, list[object]], stated: tuple[str, ...], open_: tuple[str, ...]
+) -> None:
+    judgement = judged(pl.DataFrame(after), *stated)
+    assert judgement.missed == open_
+    assert judgement.proven is (not open_)
 
 
 def test_each_check_says_what_spoilt_results_did_to_it() -> None:
@@ -95,7 +146,8 @@ def test_a_sign_against_a_proven_result_is_confirmed_by_done(jobs: TransformJobs
 
 def test_a_check_of_the_models_that_does_not_hold_is_told(jobs: TransformJobs) -> None:
     wrong = "result = data.groupby('city', as_index=False)['amount'].max()"
-    result = jobs.transform(reply(wrong, *STATED), reply(GOOD, *STATED), data=SALES)
+    second = "\n```sql check\nSELECT city, sum(amount) FROM data GROUP BY city ORDER BY city\n```"
+    result = jobs.transform(reply(wrong, *STATED), reply(GOOD, *STATED) + second, data=SALES)
     assert result.table is not None
     assert result.table.rows == [["Berlin", 15], ["Paris", 20]]
     assert len(jobs.script.asked) == 2
@@ -105,7 +157,7 @@ def test_a_check_of_the_models_that_does_not_hold_is_told(jobs: TransformJobs) -
 
 @pytest.mark.parametrize(("confirm", "calls"), [("always", 2), ("auto", 1), ("never", 1)])
 def test_confirm_says_whether_checks_of_the_model_count(jobs: TransformJobs, confirm: str, calls: int) -> None:
-    jobs.transform(reply(GOOD, *STATED), "DONE", data=SALES, confirm=confirm)
+    jobs.transform(reply(TOTAL, *OF_ONE_ROW), "DONE", data=SALES, confirm=confirm)
     assert len(jobs.script.asked) == calls
     asked_for = "```checks" in jobs.script.asked[0].messages[-1].content
     assert asked_for is (confirm == "auto")
@@ -154,8 +206,8 @@ def test_every_form_fails_on_one_of_them_at_least(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["rows >= 0", "rows < 1000000", "rows != 77", "rows <= 99"])
 def test_a_check_that_holds_of_all_of_them_says_nothing(text: str) -> None:
-    assert judged(RESULT, *STATED).sufficient
-    assert not judged(RESULT, *STATED, text).sufficient
+    assert judged(ONE_ROW, *OF_ONE_ROW).sufficient
+    assert not judged(ONE_ROW, *OF_ONE_ROW, text).sufficient
 
 
 @pytest.mark.parametrize(
@@ -253,9 +305,11 @@ def test_it_counts_however_the_result_is_confirmed(jobs: TransformJobs, confirm:
 
 def test_code_without_checks_is_held_to_those_stated_before(jobs: TransformJobs) -> None:
     stated = "sum(amount) == sum(amount)"
-    fixed = jobs.transform(reply(WRONG, stated), python(GOOD), "DONE", data=SALES)
+    done = confirmed("SELECT city, sum(amount) FROM data GROUP BY city")
+    fixed = jobs.transform(reply(WRONG, stated), python(GOOD), done, data=SALES)
     assert fixed.status == "done"
-    assert [(check.text, check.held) for check in fixed.checks if check.from_ == "model"] == [(stated, True)]
+    held = [(check.text, check.held) for check in fixed.checks if check.from_ == "model"]
+    assert held == [("the same rows in DuckDB SQL", True), (stated, True)]
     largest = python(WRONG.replace("mean", "max"))
     assert jobs.transform(reply(WRONG, stated), largest, "DONE", data=SALES).status == "unverified"
 
