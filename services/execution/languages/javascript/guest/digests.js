@@ -79,13 +79,18 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
     for (const key of Reflect.ownKeys(value)) held.set(key, Reflect.getOwnPropertyDescriptor(value, key));
     return held;
   };
-  const same = (a, b) => a !== undefined && b !== undefined && Object.is(a.value, b.value) && a.get === b.get && a.set === b.set;
+  const flags = (held) => `${held.writable} ${held.enumerable} ${held.configurable}`;
+  const holdsSame = (a, b) => a !== undefined && b !== undefined && Object.is(a.value, b.value) && a.get === b.get && a.set === b.set;
+  const same = (a, b) => holdsSame(a, b) && flags(a) === flags(b);
   const UNCOMPARED = new Set(["process", "process.prototype"]);
   const before = new Map();
-  for (const [value, name] of intrinsics) if (!UNCOMPARED.has(name)) before.set(value, shape(value));
+  const outside = (value) => [Object.isExtensible(value), Reflect.getPrototypeOf(value)];
+  for (const [value, name] of intrinsics) if (!UNCOMPARED.has(name)) before.set(value, [shape(value), outside(value)]);
   const globals = shape(realm);
   const processBefore = shape(process);
+  const objectsOf = (held) => [...held].map(([key, { value }]) => [key, value]).filter(([, value]) => typeof value === "object" && value !== null);
   const VOLATILE = new Set(["_events", "_eventsCount", "_exiting", "domain", "exitCode", "title"]); // or read by themselves
+  const withinProcess = objectsOf(processBefore).filter(([key, value]) => !VOLATILE.has(key) && value !== process.env && !intrinsics.has(value)).map(([key, value]) => [key, value, shape(value)]);
   const METHODS = new Set(["setImmediate", "setInterval", "setTimeout"]); // that built-in objects have
   for (const value of before.keys()) for (const key of Reflect.ownKeys(value)) METHODS.add(key);
   const pending = () => {
@@ -243,6 +248,7 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
       if (types.isProxy(value)) throw new NotDetermined("a proxy cannot be compared");
       const source = toSource.call(value);
       this.tag(source);
+      if (!Object.isExtensible(value)) this.tag("closed");
       if (source.endsWith("{ [native code] }")) {
         const { internal } = inside(value);
         if (!internal.has("[[TargetFunction]]")) return this.library(value);
@@ -311,7 +317,7 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
     /** What stands in no property; whether that may be more than is known. */
     content(value, skipped) {
       if (Array.isArray(value)) {
-        this.tag(`array ${value.length}`);
+        this.tag(`array ${value.length} ${Reflect.getOwnPropertyDescriptor(value, "length").writable}`);
         skipped.add("length");
       } else if (types.isMap(value)) {
         this.tag("map");
@@ -332,6 +338,9 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
       } else if (types.isNativeError(value)) {
         this.tag("error");
         skipped.add("stack");
+        if (Reflect.getOwnPropertyDescriptor(realm.Error, "prepareStackTrace") !== undefined) throw new NotDetermined("an error whose stack the code writes cannot be compared");
+        const stack = Reflect.getOwnPropertyDescriptor(value, "stack")?.value;
+        if (typeof stack !== "string" || !stack.includes("/guest/kernel.js:")) this.value(stack); // not as Node has written it
       } else if (types.isBoxedPrimitive(value)) this.tag(`boxed ${typeof value.valueOf()} ${String(value.valueOf())}`);
       else if (types.isArgumentsObject(value)) this.tag("arguments");
       else if (OPAQUE.some(([is]) => is(value))) {
@@ -359,7 +368,7 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
         if (skipped.has(key)) continue;
         const held = Reflect.getOwnPropertyDescriptor(value, key);
         this.value(key);
-        if (!(held.writable !== false && held.enumerable && held.configurable)) this.tag(`${held.writable} ${held.enumerable} ${held.configurable}`);
+        if (!(held.writable !== false && held.enumerable && held.configurable)) this.tag(flags(held));
         if ("value" in held) this.value(held.value);
         else {
           this.value(held.get);
@@ -415,13 +424,19 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
       for (const [kind, count] of pending()) {
         if (count > (waiting.get(kind) ?? 0) && kind !== "FSReqCallback") throw new NotDetermined("work of the code is still pending (a timer, a promise, a server)");
       }
-      for (const [value, was] of before) {
+      for (const [value, [was, [extensible, parent]]] of before) {
         const now = shape(value);
+        const [open, above] = outside(value);
+        if (open !== extensible || above !== parent) {
+          reader.tag(`${intrinsics.get(value)} ${open}`);
+          reader.value(above);
+        }
         for (const key of new Set([...was.keys(), ...now.keys()])) {
           const old = was.get(key);
           if (same(old, now.get(key))) continue;
           reader.tag(`${intrinsics.get(value)} ${String(key)}`);
-          changed(reader, now.get(key));
+          if (holdsSame(old, now.get(key))) reader.tag(flags(now.get(key)));
+          else changed(reader, now.get(key));
         }
       }
       for (const [key, was] of globals) {
@@ -446,6 +461,14 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
         if (VOLATILE.has(key) || same(processBefore.get(key), now)) continue;
         reader.value(key);
         changed(reader, now);
+      }
+      for (const [place, value, was] of withinProcess) {
+        const now = shape(value);
+        for (const key of new Set([...was.keys(), ...now.keys()])) {
+          if (same(was.get(key), now.get(key))) continue;
+          reader.tag(`${String(place)} ${String(key)}`);
+          changed(reader, now.get(key));
+        }
       }
       for (const [key, now] of shape(realm.console)) {
         if (typeof key !== "symbol" || key.description !== "counts" || !types.isMap(now.value)) continue;
@@ -531,8 +554,15 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
     }
     return objects;
   }
+  /** What Node itself holds: a name of the code may be an alias of it (`const words = process.argv`). */
+  function heldByNode() {
+    const objects = new Set([inspectOptions(), process.env, Module._cache, Module._pathCache, Module.globalPaths, Module.builtinModules]);
+    for (const [, value] of objectsOf(shape(process))) objects.add(value);
+    return objects;
+  }
   function changed(reader, held) {
     if (held === undefined) return reader.tag("gone");
+    reader.tag(flags(held));
     reader.value(held.value);
     reader.value(held.get);
     return reader.value(held.set);
@@ -639,10 +669,12 @@ function reader({ Module, createHash, folders, fs, kernel, path, post, process, 
       for (const name of group) made[name].shared = hash(`${group} ${together.value}`);
     }
     const ofModules = exportedByOwn();
-    for (const [name, { value }] of now) {
-      if (value === null || typeof value !== "object" || !ofModules.has(value)) continue;
-      made[name].refs = [...new Set([...made[name].refs, "@modules"])];
-      made[name].shared ??= made[name].value ?? name; // to restore its value alone would part it from the module's
+    const ofNode = heldByNode();
+    for (const [name, { value, changing }] of now) {
+      const leads = [...(value !== null && typeof value === "object" && ofModules.has(value) ? ["@modules"] : []), ...([...ofNode].some((each) => changing.has(each)) ? ["@library"] : [])];
+      if (leads.length === 0) continue;
+      made[name].refs = [...new Set([...made[name].refs, ...leads])];
+      made[name].shared ??= made[name].value ?? name; // to restore its value alone would part it from the other's
     }
     for (const [name, readPart] of Object.entries(PARTS)) {
       if (reached !== null && !reached.includes(name)) continue;

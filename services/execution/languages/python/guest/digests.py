@@ -559,6 +559,8 @@ def _numpy(reader: Reader, value: Any, kind: type) -> bool:
     elif isinstance(value, (numpy.dtype, numpy.ufunc)):
         reader.changing.discard(id(value))
         reader.tag(f"{kind.__name__} {value}")
+        if getattr(value, "metadata", None):
+            reader.made(dict(value.metadata))
     elif isinstance(value, numpy.random.Generator):
         reader.tag("generator")
         reader.value(value.bit_generator)
@@ -596,11 +598,14 @@ def _array(reader: Reader, value: Any, numpy: Any) -> None:
         reader._numbers[id(holder)] = len(reader._numbers)
     flags = value.flags
     reader.tag(f"array {value.dtype.str} {value.shape} {offset} {flags.writeable} {flags.f_contiguous}")
+    if value.dtype.metadata:
+        reader.made(dict(value.dtype.metadata))
     if value.dtype.names:
         reader.tag(str(value.dtype))
     if isinstance(value, numpy.ma.MaskedArray):
         reader.made(numpy.ma.getmaskarray(value))
         reader.value(value.fill_value)
+        reader.tag(str(value.hardmask))
         value = numpy.ma.getdata(value)
     if value.dtype.hasobject:
         reader.items("objects", value.ravel().tolist(), value.size)
@@ -627,7 +632,7 @@ def _pandas(reader: Reader, value: Any, kind: type) -> bool:
         for number in range(value.shape[1]):
             _column(reader, value.iloc[:, number])
     elif isinstance(value, pandas.Series):
-        reader.tag(f"{kind.__module__}.{kind.__qualname__} {value.shape}")
+        reader.tag(f"{kind.__module__}.{kind.__qualname__} {value.shape} {value.flags.allows_duplicate_labels}")
         reader.value(value.name)
         reader.value(value.index)
         _column(reader, value)
@@ -667,7 +672,7 @@ def _column(reader: Reader, series: Any) -> None:
         reader.afford(array.nbytes)
         values = array.to_numpy()
         reader.lent.add(id(_holder(values, numpy)))
-        reader.tag(f"column {values.dtype.str}")
+        reader.tag(f"column {values.dtype.str} {values.flags.writeable}")
         if values.dtype.hasobject:
             reader.items("objects", values.tolist(), values.size)
         else:
@@ -719,7 +724,7 @@ def _arrow_data(reader: Reader, data: Any) -> None:
 def _polars(reader: Reader, value: Any, kind: type) -> bool:
     if kind.__name__ not in ("DataFrame", "Series"):
         return False
-    reader.tag(f"polars {kind.__name__} {getattr(value, 'name', '')} {getattr(value, 'schema', '')}")
+    reader.tag(f"polars {kind.__name__} {getattr(value, 'name', '')} {getattr(value, 'schema', '')} {value.flags}")
     made = value.to_arrow()
     _arrow_data(reader, made)
     reader.refs.add(reach.LIBRARY)
@@ -789,6 +794,15 @@ class Names:
     def holding(self, objects: set[int]) -> set[str]:
         """Return the names that hold one of these objects, as the digests were made last."""
         return {name for name, held in self._held.items() if not objects.isdisjoint(held.changing)}
+
+    def aliases(self, objects: Container[int]) -> dict[str, set[int]]:
+        """Return the names that can be compared and hold some of these objects, each with those."""
+        aliases = {
+            name: {each for each in held.changing if each in objects}
+            for name, held in self._held.items()
+            if held.digest["value"] is not None
+        }
+        return {name: held for name, held in aliases.items() if held}
 
     def _read_name(self, value: object, until: float, alive: list[object]) -> _Held:
         reader = Reader(self._around, until, alive)

@@ -136,9 +136,13 @@ class PythonKernel:
         reached = None if request["reached"] is None else set(cast("list[str]", request["reached"]))
         names = {name: value for name, value in self.space.items() if name not in self._own and name != _WARNED}
         digests = self._names.digests(names, reached)
-        for name in self._parts.held_by_modules() & digests.keys():
+        also_held = {
+            **dict.fromkeys(self._parts.held_by_modules(), (reach.MODULES,)),
+            **dict.fromkeys(self._parts.held_by_libraries(self._names), (reach.LIBRARY, reach.PATCHES)),
+        }
+        for name in also_held.keys() & digests.keys():
             held = digests[name]  # to restore its value alone would part it from the module's
-            held["refs"] = sorted({*cast("list[str]", held["refs"]), reach.MODULES})
+            held["refs"] = sorted({*cast("list[str]", held["refs"]), *also_held[name]})
             held.setdefault("shared", held["value"] or name)
         return {"digests": {**digests, **self._parts.digests(reached, self._names.holding)}}
 

@@ -13,6 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from services.execution.languages.python.guest.containers import library_containers
+
 #: In this order. Otherwise PIL's writers and pandas' bridge to Arrow load late, in every child again.
 LIBRARIES = (
     "numpy",
@@ -42,6 +44,7 @@ def load() -> None:
     for name, use in (("pandas", use_pandas), ("matplotlib.pyplot", _draw)):
         with contextlib.suppress(Exception):
             use(importlib.import_module(name))
+    library_containers(())
 
 
 _FONTS = "noto_cjk_sans_otc"  #: a package that holds one font for Chinese, Japanese and Korean

@@ -33,7 +33,8 @@ from hashlib import sha256
 from typing import Any
 
 from services.execution.languages.python.guest import reach
-from services.execution.languages.python.guest.digests import NotDetermined, Reader, Surroundings
+from services.execution.languages.python.guest.containers import library_containers
+from services.execution.languages.python.guest.digests import Names, NotDetermined, Reader, Surroundings
 from services.execution.languages.python.guest.registries import Registries
 from services.execution.languages.python.guest.stores import stores_of
 from services.execution.sandbox.guest.awaiting import current_loop, has_pending_tasks
@@ -70,6 +71,7 @@ class Parts:
         self._registries = Registries(around)
         self._owned: tuple[int, list[tuple[object, Mapping[str, object]]]] = (0, [])
         self._before: dict[str, dict[int, tuple[object, object]]] = {}  #: attribute -> owner -> owner and value
+        self._aliased: list[tuple[str, object]] = []  #: containers of libraries that names of the code hold, too
 
     # -- attributes of libraries ---------------------------------------------------------------------------------------
 
@@ -104,6 +106,9 @@ class Parts:
                     if now is not _MISSING:
                         reader.value(now)
         self._registries.read(reader)
+        for place, container in self._aliased:
+            reader.tag(place)
+            reader.value(container)
 
     def _is_patch(self, owner: object, held: Mapping[str, object], was: object, now: object, named: set[int]) -> bool:
         """Return whether the code made this change: a library that loads sets its own attributes."""
@@ -144,6 +149,13 @@ class Parts:
         modules = [each for name, each in self._around.modules.items() if sys.modules.get(name) is each]
         held = {id(value) for module in modules for value in vars(module).values()}
         return {name for name, value in self._around.space.items() if id(value) in held and not _is_fixed(value)}
+
+    def held_by_libraries(self, names: Names) -> set[str]:
+        """Return the names of data that a library holds, too (``places = sys.path``), and note what they hold of it."""
+        containers = library_containers(self._around.modules)
+        aliases = names.aliases(containers)
+        self._aliased = sorted((containers[each] for each in set().union(*aliases.values())), key=lambda held: held[0])
+        return set(aliases)
 
     def digests(
         self, reached: Container[str] | None, holding: Callable[[set[int]], set[str]]

@@ -7,7 +7,7 @@ digests_leads <- c(
   ".GlobalEnv", "parent.frame", "sys.frame", "sys.function", "environment", "eapply", "dynGet", "source", "as.environment",
   "rm", "remove", "save.image", "topenv", "pos.to.env", "list2env", "env2list"
 )
-digests_patches <- "assignInNamespace|assignInMyNamespace|unlockBinding|unlockNamespace|untrace|\\btrace\\b"
+digests_patches <- "assignInNamespace|assignInMyNamespace|unlockBinding|unlockNamespace|untrace|\\btrace\\b|\\b(un)?debug(once)?\\s*\\("
 # Functions that set what a package keeps for itself.
 digests_settings <- "\\b(theme_(set|update|replace)|update_(geom|stat)_defaults|register_\\w+|\\w+\\.options|trellis\\.par\\.set)\\s*\\("
 
@@ -116,7 +116,8 @@ environment_skeleton <- function(environment, state) {
     skeleton(get(name, envir = environment, inherits = FALSE), state)
   })
   whole <- if (lazy) serialize(environment, NULL, version = 2L) else NULL
-  list("environment", names, held, whole, environment_skeleton(parent.env(environment), state), environmentIsLocked(environment))
+  locked <- names[vapply(names, bindingIsLocked, NA, env = environment)]
+  list("environment", names, held, whole, environment_skeleton(parent.env(environment), state), environmentIsLocked(environment), locked)
 }
 
 # Whether a global name is a promise whose value was not needed yet: reading it would be its first use.
@@ -246,10 +247,10 @@ builtins_skeleton <- function(start, state) {
     if (is.null(attr(around, "path")) && name != "package:base") list(name, attached_skeleton(around, state)) else name
   })
   methods <- registered_methods()
-  added <- setdiff(names(methods), start$methods)
+  added <- names(methods)[!vapply(names(methods), function(name) identical(methods[[name]], start$methods[[name]]), NA)]
   added <- added[vapply(added, function(name) !isNamespace(environment(methods[[name]])), NA)]
   set <- options()
-  set <- set[!vapply(set, function(each) is.function(each) || is.environment(each), NA)]
+  set <- set[!vapply(names(set), function(name) (is.function(set[[name]]) || is.environment(set[[name]])) && identical(set[[name]], start$options[[name]]), NA)]
   list(attached, hooks_skeleton(start$hooks, state), added, lapply(unname(methods[added]), skeleton, state), skeleton(set, state), RNGkind(), if (isNamespaceLoaded("grDevices")) grDevices::palette())
 }
 
@@ -309,5 +310,5 @@ files_skeleton <- function() {
 }
 
 digests_start <- function() {
-  list(connections = getAllConnections(), hooks = hooks_set(), methods = names(registered_methods()))
+  list(connections = getAllConnections(), hooks = hooks_set(), methods = registered_methods(), options = options())
 }
