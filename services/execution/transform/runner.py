@@ -26,6 +26,8 @@ from shared.loop import Budget, BudgetSpent
 from shared.reading.portable import read_portable
 
 _MAX_LINES, _MAX_CALLS = 12, 4
+#: Classes of plots in matplotlib, and in R.
+_PLOTS = frozenset({"Figure", "Axes", "gg", "ggplot", "recordedplot", "trellis", "grob"})
 
 
 def _reading() -> Limits:
@@ -219,7 +221,9 @@ class CodeRunner:
             return f"the code ran but gave no {what}{why}: {how}"
         if why and what == "table":
             return f"the code ran but its result cannot be taken out{why}"
-        return f"the code ran but its result is of class {outcome.result_class}, not a {what}{why}"
+        drawn = what == "table" and outcome.result_class in _PLOTS
+        how = ": for a plot set output to plot (--output plot), else assign a table to result" if drawn else ""
+        return f"the code ran but its result is of class {outcome.result_class}, not a {what}{why}{how}"
 
 
 def explain(outcome: Outcome, limits: Limits) -> str:

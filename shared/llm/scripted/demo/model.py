@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from shared.languages import LANGUAGES, second_language
 from shared.llm.scripted.demo import diagrams, lookups, sentences
+from shared.llm.scripted.demo.charts import OUTPUT_IS_TABLE, asks_for_chart, drawn, read_chart
 from shared.llm.scripted.demo.pandas_code import code_of
 from shared.llm.scripted.demo.planning import plan
 from shared.llm.scripted.demo.query import NotUnderstood, Query
@@ -21,7 +22,8 @@ _WHO = "This is the demo model: it follows rules, and no provider was called."
 _REAL = "For any wording, stop this installation, set the key of a provider such as GROQ_API_KEY, and run `assay up`."
 _CAN_TRANSFORM = (
     "It reads totals, counts, averages, minima and maxima by column or by month, conditions, sorting, the top rows, "
-    "distinct values, new, renamed and removed columns, and joins of two tables on a shared column."
+    "distinct values, new, renamed and removed columns, joins of two tables on a shared column, "
+    "and with the output `plot` bar and line charts of groups."
 )
 _ASSERTIONS_FAIL = "Your code ran, but the result does not hold"
 _RAN = ("Your code ran.", "This speaks against the result", "outcome: result")
@@ -83,8 +85,6 @@ def _transform(request: ScriptedRequest) -> ScriptedReply:
         return ScriptedReply(text=f"{_WHO} It does not find the data in this request. {_REAL}")
     if (said := _said_before(request.messages)) is not None:
         return ScriptedReply(text=said)
-    if "must be one plot" in _system(request):
-        return _explained("It draws no plots.", seen.tables)
     last = request.messages[-1].lstrip()
     if last.startswith(_ASSERTIONS_FAIL):
         return _explained("The result of its code does not hold your assertions.", seen.tables)
@@ -98,11 +98,16 @@ def _transform(request: ScriptedRequest) -> ScriptedReply:
         return _explained("It writes Python with pandas, and SQL.", seen.tables)
     if "polars" in _system(request):
         return _explained("It writes pandas, not polars.", seen.tables)
+    draws = "must be one plot" in _system(request)
+    chart = read_chart(seen.task) if draws else None
     try:
-        query = plan(seen.task, seen.tables)
+        query = plan(seen.task if chart is None else chart.table, seen.tables)
+        code = _WRITERS[tag](query, seen.tables)
+        if chart is not None and code is not None:
+            code = drawn(code, query, chart.kind)
     except NotUnderstood as error:
-        return _explained(str(error), seen.tables)
-    code = _WRITERS[tag](query, seen.tables)
+        wants_chart = chart is None and asks_for_chart(seen.task)
+        return _explained(OUTPUT_IS_TABLE if wants_chart else str(error), seen.tables)
     if code is None:
         return _explained("It does not write this in SQL: choose Python.", seen.tables)
     if tools:

@@ -6,15 +6,20 @@ import io
 from collections.abc import Mapping
 
 import duckdb
+import matplotlib as mpl
 import pandas as pd
 import polars as pl
 import pytest
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from services.execution.transform.cross_check import difference
 from services.execution.transform.preview import ShownTable, summary_of, view
 from shared.llm.scripted.demo.model import answer
 from shared.llm.scripted.script import ScriptedRequest
 from shared.reading.columns import type_name
+
+mpl.use("Agg")
 
 SYSTEM = "You transform tables by writing Python code.\n```python on the first line, a pandas DataFrame."
 
@@ -264,3 +269,46 @@ def test_a_value_that_looks_like_a_word_is_read_as_it_is_spelled() -> None:
     tables = {"data": table("country,n\nNO,1\nIT,2\nIN,3\n")}
     assert computed("only country NO", tables) == (["country", "n"], [["NO", 1]])
     assert computed("total n in IT", tables) == (["n"], [[2]])
+
+
+PLOT_SYSTEM = f"{SYSTEM} The result must be one plot: a matplotlib figure in Python, a ggplot in R."
+
+
+@pytest.mark.parametrize(
+    ("task", "tables", "bars", "lines"),
+    [
+        ("draw a bar chart of total amount by city", SALES, [8.0, 4.0], 0),
+        ("plot total amount by city", SALES, [8.0, 4.0], 0),
+        ("total amount by city as a chart", SALES, [8.0, 4.0], 0),
+        ("Please show me a line chart of the total quantity by month", ORDERS, [], 1),
+        ("chart of total quantity by month", ORDERS, [], 1),
+        ("column chart of average unitPrice by category, highest first", ORDERS, None, 0),
+    ],
+)
+def test_a_chart_is_drawn_of_groups(
+    task: str, tables: Mapping[str, pl.DataFrame], bars: list[float] | None, lines: int
+) -> None:
+    text = reply(task, tables, system=PLOT_SYSTEM)
+    assert "```python\n" in text, text
+    names: dict[str, object] = {name: frame.to_pandas() for name, frame in tables.items()}
+    exec(text.partition("```python\n")[2].partition("```")[0], names)
+    result = names["result"]
+    assert isinstance(result, Figure)
+    (axes,) = result.axes
+    heights = [patch.get_height() for patch in axes.patches if isinstance(patch, Rectangle)]
+    assert bars is None or heights == bars
+    assert len(axes.lines) == lines
+    assert bool(heights) != bool(lines)
+
+
+def test_a_chart_without_groups_is_refused_with_what_is_needed() -> None:
+    assert "name the groups" in reply("draw a chart of total amount", SALES, system=PLOT_SYSTEM)
+
+
+def test_a_chart_in_a_job_for_a_table_names_the_option() -> None:
+    assert "--output plot" in reply("draw a bar chart of total amount by city", SALES)
+
+
+def test_a_column_that_is_called_plot_is_no_request_for_a_chart() -> None:
+    columns, _ = computed("total plot by city", {"data": table("city,plot\nOslo,3\nRome,4\nOslo,5\n")})
+    assert columns == ["city", "plot"]
