@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 
 from assay.calls import evaluations, files, flows, jobs
-from assay.commands import evaluation_page, shadow, show
+from assay.commands import evaluation_page, evaluation_pair, shadow, show
 from assay.commands import evaluation_table as table
 from assay.commands.evaluation_verdict import failed_runs, reported, unmet
 from assay.commands.ids import JobId
@@ -96,6 +96,22 @@ def show_evaluation(
     session = current()
     view = session.client.fetch(evaluations.get(id, baseline))
     return _tell(session, view, require, baseline, alpha, html)
+
+
+@app.command(name="compare")
+def compare_evaluations(
+    first: Annotated[str, Parameter(help="Id of the earlier evaluation")],
+    second: Annotated[str, Parameter(help="Id of the later evaluation")],
+    /,
+) -> int:
+    """Show which cases got better and which got worse from one evaluation to another; 1 when the second is worse."""
+    session = current()
+    views = [session.client.fetch(evaluations.get(id, None)) for id in (first, second)]
+    compared = evaluation_pair.compare(*views)
+    session.show(compared.as_json(), lambda _: compared.as_text())
+    for pair in compared.worse:
+        session.warn(f"{pair}: fewer runs succeed than before")
+    return _NOT_MET if compared.worse else _MET
 
 
 @app.command(name="runs")

@@ -31,6 +31,7 @@ EXAMPLES: Mapping[str, str] = {
     "eval run": "assay eval run suite.yaml --model groq/openai/gpt-oss-120b --repeat 3",
     "eval ls": "assay eval ls --suite totals",
     "eval show": "assay eval show 01a2b3c4 --html report.html",
+    "eval compare": "assay eval compare 01a2b3c4 01a2b3d5",
     "eval runs": "assay eval runs 01a2b3c4 --case oslo",
     "eval cancel": "assay eval cancel 01a2b3c4",
     "eval resume": "assay eval resume 01a2b3c4 --max-cost 2",
