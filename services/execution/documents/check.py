@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -33,6 +34,7 @@ from services.execution.documents.parse.notation import spans_of
 from services.execution.documents.run.running import MAX_BLOCKS, kind_of
 from services.execution.languages.table import fault_of, names_of
 from shared.contracts.document import Block, BlockMessage, DocumentInput
+from shared.declarations.documents import declarations
 from shared.errors import AssayError
 from shared.jobs.job import Context
 from shared.languages import DEFAULT_LANGUAGE, LANGUAGES
@@ -57,8 +59,26 @@ class DocumentCheck:
         self.left = max(0, len(nodes) - MAX_BLOCKS)
         return [self._block(node) for node in nodes[:MAX_BLOCKS]]
 
+    def unused_parameters(self) -> list[str]:
+        """Name the given parameters without effect: no declaration takes them, and nothing reads the value."""
+        declared = declarations(self.tree.source)
+        there = f"it declares {', '.join(declared)}" if declared else "it declares none"
+        return [
+            f"Parameter {name} has no effect: {why}. The document does not declare it ({there}): "
+            f"write &[{name}] in the text, or tag the cell that assigns it with `parameters`."
+            for name in self.request.parameters
+            if name not in declared and (why := self._why_unused(name)) is not None
+        ]
+
+    def _why_unused(self, name: str) -> str | None:
+        nodes = list(walk(self.tree.content))
+        if any(isinstance(node, Chunk) and _overwrites(node, name) for node in nodes):
+            return f"the document's code assigns {name} itself"
+        is_named = re.search(rf"\b{re.escape(name)}\b", self.tree.source)
+        return None if is_named or any(isinstance(node, Include) for node in nodes) else "nothing uses it"
+
     def warnings(self) -> list[str]:
-        texts = [note.text for _, note in self.tree.notes]
+        texts = [*(note.text for _, note in self.tree.notes), *self.unused_parameters()]
         if self.left:
             texts.append(f"The document has {self.left:,} blocks after the first {MAX_BLOCKS:,}; they are not listed.")
         return texts + [
@@ -209,3 +229,14 @@ def _needed(tree: nodes.Template) -> set[str]:
 def _unknown(names: Sequence[str]) -> Note:
     text = f"Nothing above sets {', '.join(names[:10])}: without it the message would be sent as it is."
     return Note("warning", "unknown_variable", text)
+
+
+def _overwrites(chunk: Chunk, name: str) -> bool:
+    """Return whether the first line of the code that mentions the name sets it to something else."""
+    language = chunk.language or DEFAULT_LANGUAGE
+    if language not in LANGUAGES or name not in names_of(language, chunk.code).sets:
+        return False
+    mention = re.compile(rf"\b{re.escape(name)}\b")
+    first = next((line for line in chunk.code.splitlines() if mention.search(line)), "")
+    assigned = re.match(rf"(?:(?:let|const|var)\s+)?{re.escape(name)}\s*(?::[^=]+)?(?:=(?!=)|<-)(.*)", first)
+    return assigned is not None and mention.search(assigned[1]) is None

@@ -101,8 +101,11 @@ class Documents:
                 document = document.begun_again(again.keys)
         if request.execute == "stale" and request.previous_job_id is not None and before is None:
             document.warn("The earlier job has left nothing to build on: everything ran.")
-        for _, note in tree.notes:
-            document.warn(note.text)
+        for text in [
+            *(note.text for _, note in tree.notes),
+            *DocumentCheck(context, request, tree).unused_parameters(),
+        ]:
+            document.warn(text)
         written = tree.source if request.dry_run else instructions.markdown()
         standing = tree if written == tree.source else parse(written, request.notation)
         made = page(document, standing) if not request.dry_run else None

@@ -323,3 +323,31 @@ def test_a_notebook_nested_too_deeply_is_refused(jobs: DocumentJobs) -> None:
         kept = {"a": kept}
     made, _ = written(jobs, notebook(code("1", "a", deep=kept)))
     assert made["cells"][0]["metadata"] == {"deep": kept}
+
+
+@pytest.mark.parametrize(
+    ("cells", "why"),
+    [
+        ([code("n = 1"), code("print(n)")], "the document's code assigns n itself"),
+        ([code("n = 1\nprint(n)")], "the document's code assigns n itself"),
+        ([code("print(1)")], "nothing uses it"),
+    ],
+)
+def test_a_parameter_that_a_notebook_does_not_take_is_reported(jobs: DocumentJobs, cells: list[Json], why: str) -> None:
+    for execute in ("all", "none"):
+        (warning,) = jobs.run(notebook(*cells), parameters={"n": 7}, execute=execute).warnings
+        assert warning.startswith(f"Parameter n has no effect: {why}.")
+        assert "tag the cell" in warning
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [code("n = 1", tags=["parameters"]), code("print(n)")],
+        [code("print(n)")],
+        [code("n = n + 1\nprint(n)")],
+        [prose("The number is `n`{python exec}.")],
+    ],
+)
+def test_a_parameter_that_has_an_effect_is_not_reported(jobs: DocumentJobs, cells: list[Json]) -> None:
+    assert jobs.run(notebook(*cells), parameters={"n": 7}).warnings == []
