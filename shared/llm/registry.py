@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 
 Chain = tuple[ChainLink, ...]
 Effort = Literal["quick", "thorough"]
+_MAX_NAMED = 6  #: models in a message
 
 
 def model_roles() -> dict[str, Effort]:
@@ -81,8 +82,27 @@ class ModelRegistry:
             for link in self._matching(selector, known):
                 named.setdefault((link.provider, link.model), link)
         if not named:
-            raise NoSuchModel(f"No configured provider has a model called {', '.join(request.selector)}.")
+            raise NoSuchModel(
+                f"No configured provider has a model called {', '.join(request.selector)}. {self._there_are()}"
+            )
         return tuple(named.values())
+
+    def doubt(self, selector: str) -> str | None:
+        """Return a warning when ``provider/model`` names a model that is not known of a provider whose models are."""
+        provider, _, model = selector.partition("/")
+        if not model or not self._is_configured(provider):
+            return None
+        known = self.known(provider)
+        if not known or model in known:
+            return None
+        return (
+            f"{provider} is not known to have a model {model!r}; it is called all the same. "
+            f"Known: {_first(known)} (`assay models ls --all`)."
+        )
+
+    def _there_are(self) -> str:
+        names = {f"{link.provider}/{link.model}" for link in self._available()}
+        return f"There are {_first(names)}: `assay models ls --all`." if names else "No provider has a key here."
 
     def set_chain(
         self,
@@ -253,6 +273,12 @@ class ModelRegistry:
             return {}
         with self._engine.connect() as connection:
             return _read(connection)
+
+
+def _first(names: Collection[str]) -> str:
+    """Name some of them in a sentence."""
+    shown = ", ".join(sorted(names)[:_MAX_NAMED])
+    return shown if len(names) <= _MAX_NAMED else f"{shown} and {len(names) - _MAX_NAMED} more"
 
 
 def _check_role(role: str) -> None:

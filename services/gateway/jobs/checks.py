@@ -186,3 +186,13 @@ async def warnings(deps: Dependencies, kind: str) -> list[str]:
     if await deps.workforce.serving(kind):
         return []
     return [f"{deps.workforce.absence(kind)} The job waits until one can."]
+
+
+async def doubts(deps: Dependencies, row: Mapping[str, Any]) -> list[str]:
+    """Return a warning when the job names a model that its provider is not known to have."""
+    input, overrides = row["input"], row["overrides"]
+    selector = overrides.get("model") or (input.get("model") if isinstance(input, Mapping) else None)
+    if not isinstance(selector, str):
+        return []
+    doubt = await deps.llm.ask(lambda: deps.llm.layer.models.doubt(selector))
+    return [doubt] if doubt else []

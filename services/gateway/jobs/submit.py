@@ -65,7 +65,8 @@ async def accept(deps: Dependencies, db: AsyncConnection, unit: UnitOfWork, row:
     kind = row["kind"]
     await deps.quotas.admit_jobs(db, row["tenant_id"], 1)
     served = bool(await deps.workforce.serving(kind))
-    row["warnings"] = [] if served else await checks.warnings(deps, kind)
+    absent = [] if served else await checks.warnings(deps, kind)
+    row["warnings"] = [*absent, *await checks.doubts(deps, row)]
     inserted = (await db.execute(submission.SUBMIT, row)).mappings().one()
     notify(deps, unit, {kind: [row["id"]]})
     if served:

@@ -65,7 +65,7 @@ async def submit_batch(
         kinds[row["kind"]].append(row["id"])
     warned = {kind: await checks.warnings(deps, kind) for kind in kinds}
     for row in rows:
-        row["warnings"] = warned[row["kind"]]
+        row["warnings"] = [*warned[row["kind"]], *await checks.doubts(deps, row)]
     inserted = await db.execute(submission.submit_batch(batch_id, caller.tenant, rows))
     times = {row.id: row.created_at for row in inserted}
     notify(deps, unit, kinds)

@@ -174,7 +174,7 @@ async def _submit(
         kinds[row["kind"]].append(row["id"])
     warned = {kind: await checks.warnings(deps, kind) for kind in kinds}
     for row in rows:
-        row["warnings"] = warned[row["kind"]]
+        row["warnings"] = [*warned[row["kind"]], *await checks.doubts(deps, row)]
     await db.execute(submission.submit_batch(batch_id, tenant, rows))
     notify(deps, unit, kinds)
 

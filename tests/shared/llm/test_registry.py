@@ -9,8 +9,8 @@ from sqlalchemy import Engine
 
 from shared import db
 from shared.errors import NotFound
-from shared.llm.chat import ChainLink
-from shared.llm.faults import UnknownProvider
+from shared.llm.chat import ChainLink, ChatRequest
+from shared.llm.faults import NoSuchModel, UnknownProvider
 from shared.llm.registry import default_chain, model_roles
 from shared.llm.vendors.table import VENDORS
 from tests.shared.llm.support import ask, layer
@@ -121,3 +121,25 @@ def test_a_test_of_a_role_is_a_real_call_whatever_its_breaker_says(scripted_llm:
         assert (passed.ok, passed.provider, passed.model, passed.error) == (True, "groq", "openai/gpt-oss-120b", None)
         with pytest.raises(NotFound):
             llm.test("no.role", "tenant")
+
+
+def test_a_model_that_does_not_exist_names_those_that_do(scripted_llm: ScriptedLlm) -> None:
+    with layer(scripted_llm) as llm:
+        with pytest.raises(NoSuchModel, match=r"There are \w+/.*: `assay models ls --all`\.") as missing:
+            llm.models.for_request(ChatRequest("flows.edit", (), selector=("no-such-model",)))
+        assert "a model called no-such-model" in missing.value.detail
+
+
+@pytest.mark.parametrize(
+    ("selector", "doubted"),
+    [("groq/nope", True), ("groq/openai/gpt-oss-120b", False), ("gpt-oss-120b", False), ("nope/x", False)],
+)
+def test_a_model_that_its_provider_is_not_known_to_have_is_doubted(
+    scripted_llm: ScriptedLlm, selector: str, doubted: bool
+) -> None:
+    with layer(scripted_llm) as llm:
+        warning = llm.models.doubt(selector)
+    assert (warning is not None) == doubted
+    if warning is not None:
+        assert "groq is not known to have a model 'nope'" in warning
+        assert "openai/gpt-oss-120b" in warning
