@@ -181,8 +181,9 @@ def create_key(tenant: str, name: str, scopes: Sequence[str], expires_at: str | 
     return ApiCall("POST", "/v1/keys", as_model("keys.NewKey"), body=body)
 
 
-def keys(limit: int | None = None, cursor: str | None = None) -> ApiCall[Page[KeyInfo]]:
-    return ApiCall("GET", "/v1/keys", as_page("keys.KeyInfo"), query={"limit": limit, "cursor": cursor})
+def keys(limit: int | None = None, cursor: str | None = None, tenant: str | None = None) -> ApiCall[Page[KeyInfo]]:
+    query = {"limit": limit, "cursor": cursor, "tenant": tenant}
+    return ApiCall("GET", "/v1/keys", as_page("keys.KeyInfo"), query=query)
 
 
 def revoke_key(id: str, force: bool = False) -> ApiCall[None]:

@@ -18,6 +18,19 @@ def test_a_tenant_s_models_are_shown_set_and_reset(shell: Shell) -> None:
     assert "the installation" in shell("tenants", "models", "frugal").out
 
 
+def test_a_tenant_without_keys_is_reported(shell: Shell) -> None:
+    for words in (["limits", "set", "defualt", "--streams", "5"], ["limits", "show", "--tenant", "defualt"],
+                  ["tenants", "models", "defualt"], ["tenants", "set-models", "defualt", "groq/*"]):  # fmt: skip
+        ran = shell(*words)
+        assert ran.status == 0
+        assert "no API key belongs to the tenant 'defualt': did you mean default?" in ran.talk
+    gone = shell("tenants", "delete", "nope", "--yes")
+    assert (gone.status, "no API key belongs to the tenant 'nope': tenants with keys are" in gone.talk) == (3, True)
+    assert "no API key" not in shell("limits", "show", "--tenant", "default").talk
+    for words in (["limits", "set", "defualt"], ["tenants", "reset-models", "defualt"]):
+        assert shell(*words).status == 0
+
+
 def test_a_tenant_is_deleted_only_when_it_is_confirmed(shell: Shell) -> None:
     key = shell("keys", "create", "--tenant", "leaving", "--name", "k", "--scope", "read").out.strip()
     refused = shell("tenants", "delete", "leaving")
