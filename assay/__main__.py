@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from shared.extras import how_to_install
+
 
 def main() -> None:
     try:
@@ -11,7 +13,7 @@ def main() -> None:
     except ModuleNotFoundError as missing:
         if missing.name not in ("cyclopts", "rich"):
             raise
-        sys.exit(f"the `assay` command needs {missing.name}: pip install 'assaykit[cli]'")
+        sys.exit(f"The `assay` command needs {missing.name}: {how_to_install('cli')}")
     command()
 
 

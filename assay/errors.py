@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from shared.faults import field_fault
+
 if TYPE_CHECKING:
     from shared.contracts.jobs import JobView
 
@@ -41,7 +43,7 @@ class APIStatusError(APIError):
 
     def __str__(self) -> str:
         fields = "".join(
-            f"\n  {'.'.join(str(part) for part in error.get('loc', []))}: {error.get('msg', '')}"
+            f"\n  {field_fault('.'.join(map(str, error.get('loc', []))), str(error.get('msg', '')))}"
             for error in self.errors[:20]
         )
         return f"{self.detail}{fields}"

@@ -6,7 +6,6 @@ Signatures are those of Standard Webhooks (https://www.standardwebhooks.com), co
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -44,5 +43,5 @@ def _webhook(secret: str) -> Webhook:
     """Return the secret's signer; the library itself also takes what is not base64."""
     try:
         return Webhook(base64.b64decode(secret.removeprefix("whsec_"), validate=True))
-    except (binascii.Error, EmptyWebhookSecretError):
+    except (ValueError, EmptyWebhookSecretError):  # binascii.Error is a ValueError
         raise ValueError("a webhook's secret is whsec_ and base64: `assay webhooks secrets` shows it") from None

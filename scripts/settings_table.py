@@ -1,4 +1,4 @@
-"""``python -m scripts.settings_table``: write docs/settings.md from the settings classes."""
+"""``python -m scripts.settings_table``: write docs/settings.md, and the names of all settings, from their classes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from pydantic import AliasChoices
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 from pydantic_settings import BaseSettings
@@ -17,6 +18,8 @@ from shared.llm.vendors.table import VENDORS
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "settings.md"
+NAMES = ROOT / "shared" / "setting_names.py"
+_NAMES_HEAD = '"""Names of all settings, written by `make generate` from the settings classes."""\n\n'
 #: Set by the processes for each other, never by an operator.
 _INTERNAL = frozenset({"ASSAY_READY_FILE", "ASSAY_LOCAL_PATHS", "ASSAY_EMBEDDED", "ASSAY_PARSERS_SOCKET"})
 _HEAD = """# Settings
@@ -28,6 +31,7 @@ This page is written by `make generate` from the settings classes.
 
 def main() -> None:
     PAGE.write_text(page(), "utf-8")
+    NAMES.write_text(names(), "utf-8")
 
 
 def page() -> str:
@@ -42,6 +46,20 @@ def page() -> str:
             continue
         parts.append(_table(settings, [line for _, line in rows]))
     return "".join(parts)
+
+
+def names() -> str:
+    """Return a module with the name of every variable that begins with ASSAY_; also those that processes set."""
+    named = {name for settings in _classes() for name in _variables(settings)}
+    lines = "".join(f'        "{name}",\n' for name in sorted(named) if name.startswith("ASSAY_"))
+    return f"{_NAMES_HEAD}SETTING_NAMES = frozenset(\n    {{\n{lines}    }}\n)\n"
+
+
+def _variables(settings: type[BaseSettings]) -> Iterator[str]:
+    prefix = settings.model_config.get("env_prefix", "")
+    for name, field in settings.model_fields.items():
+        alias = field.validation_alias
+        yield from map(str, alias.choices) if isinstance(alias, AliasChoices) else [f"{prefix}{name}".upper()]
 
 
 def _table(settings: type, lines: Iterable[str]) -> str:

@@ -12,8 +12,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
+from shared.faults import field_fault, worded
 from shared.pasted import bare
 from shared.secret_files import SecretFileError, read_into
 
@@ -29,7 +30,7 @@ def run(main: Callable[[], object]) -> None:
     except SecretFileError as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(WRONG_SETTINGS)
-    except ValidationError as error:
+    except (ValidationError, SettingsError) as error:
         reason = explained(error)
         if reason is None:
             raise
@@ -37,8 +38,11 @@ def run(main: Callable[[], object]) -> None:
         sys.exit(WRONG_SETTINGS)
 
 
-def explained(error: ValidationError) -> str | None:
+def explained(error: ValidationError | SettingsError) -> str | None:
     """Return the invalid variables and the reasons, without their values; None if the error is not one of settings."""
+    if isinstance(error, SettingsError):
+        field = re.search(r'field "(\w+)"', str(error))
+        return field_fault(field[1].upper() if field else "A setting", "must be JSON")
     owner = next((each for each in _subclasses(BaseSettings) if each.__name__ == error.title), None)
     if owner is None:
         return None
@@ -50,7 +54,7 @@ def _fault(owner: type[BaseSettings], prefix: str, error: ErrorDetails) -> str:
     name = "_".join(map(str, error["loc"]))
     variable = f"{prefix}{name}".upper()
     if error["type"] != "missing":
-        return f"{variable}: {error['msg'].removeprefix('Value error, ')}"
+        return field_fault(variable, worded(error))
     field = owner.model_fields.get(name)
     meaning = f" ({field.description})" if field and field.description else ""
     return f"{variable} has to be set{meaning}"

@@ -13,7 +13,7 @@ from assay import submits
 from assay.commands.file_kinds import check_kind
 from assay.commands.ids import job_id_of
 from assay.commands.program_output import Printed
-from assay.commands.run import Sending, given, readable, run, text_of, unsent_file
+from assay.commands.run import Sending, given, no_network, readable, run, text_of, unsent_file
 from assay.commands.session import CommandLine, UsageError, current
 from shared.languages import DEFAULT_LANGUAGE, LANGUAGES, language_of_file
 
@@ -61,7 +61,9 @@ def execute(
             raise UsageError("missing program. Usage: assay execute FILE, or -c CODE, or - for standard input")
         code = sys.stdin.read() if file == "-" else text_of(Path(file))
     elif file is not None:
-        raise UsageError("a file or -c CODE, not both")
+        raise UsageError("give a file or -c CODE, not both")
+    else:
+        _check_code(code)
     files = {target: readable(Path(path)) for path, target in map(_attachment, attach)}
     limits = given(wall_seconds=wall_seconds, cpu_seconds=cpu_seconds, memory_mb=memory_mb, processes=processes)
     fields = given(
@@ -85,6 +87,13 @@ def execute(
 
     status = run("execute", input, sending, tell, printed=printed)
     return status or int(check and bad)
+
+
+def _check_code(code: str) -> None:
+    """Refuse the name of a file where code is expected. Raises: UsageError."""
+    if len(code.split()) == 1 and Path(code).suffix and Path(code).is_file():
+        check_kind(Path(code), "program")
+        raise UsageError(f"-c takes the program's text, and {code} is a file: assay execute {code}")
 
 
 def _language_of(file: str) -> str:
@@ -117,7 +126,8 @@ def _tell_execution(session: CommandLine, result: dict[str, Any], printed: Print
         session.out(str(result["value"]["text"]))
     if result["error"] is not None:
         _tell_error(session, result["error"], result["stderr"])
-        if hint := unsent_file(f"{result['error']['message']}\n{result['stderr']}"):
+        said = f"{result['error']['message']}\n{result['stderr']}"
+        if hint := unsent_file(said) or no_network(said):
             session.warn(hint)
     if result["verdict"] != "ok":
         session.warn(f"verdict: {result['verdict']}")

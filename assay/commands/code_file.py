@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from assay.commands.file_kinds import TABLE_ENDINGS
 from assay.commands.run import text_of
 from assay.commands.session import UsageError
 from shared.languages import language_of_file
@@ -32,7 +33,12 @@ def is_text(code: str) -> bool:
 
 
 def given_code(code: str) -> KeptCode:
-    """Read code from a file, or take the argument itself as code. Raises: UsageError."""
+    """Read code from a file, or take the argument itself as code. Raises: UsageError, also for a table's file."""
+    if Path(code).suffix.lower() in TABLE_ENDINGS:
+        raise UsageError(
+            f'{code} is a table, not code. Data comes first: assay transform {code} "TASK"; '
+            f"more data: --data NAME={code}"
+        )
     return KeptCode(code) if is_text(code) else read(Path(code))
 
 

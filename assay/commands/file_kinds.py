@@ -14,7 +14,8 @@ TABLE_ENDINGS = (
 )  # fmt: skip
 _DOCUMENT_ENDINGS = (".md", ".markdown", ".qmd", ".rmd", ".smd", ".myst", ".ipynb")
 #: Endings of files that two commands read: a text may hold a table or a document, and Markdown a table.
-_SHARED = {"table": (".md", ".markdown", *TABLE_ENDINGS), "document": (".txt", *_DOCUMENT_ENDINGS), "program": ()}
+_SHARED = {"table": (".md", ".markdown", *TABLE_ENDINGS), "document": (".txt", *_DOCUMENT_ENDINGS), "program": (),
+           "diagram": (".json", ".txt", ".md", ".markdown")}  # fmt: skip
 _USE = {
     "table": 'for a table: assay transform {file} "TASK"',
     "document": "to run it: assay doc run {file}",
@@ -23,7 +24,7 @@ _USE = {
 _Kind = Literal["program", "table", "document"]
 
 
-def check_kind(file: Path, wanted: _Kind) -> None:
+def check_kind(file: Path, wanted: _Kind | Literal["diagram"]) -> None:
     """Refuse a file whose ending says that it is for another command, and name that one. Raises: UsageError."""
     kind = _kind(file)
     if kind not in (None, wanted) and file.suffix.lower() not in _SHARED[wanted]:

@@ -11,6 +11,7 @@ from cyclopts import App, Parameter
 
 from assay.calls import flows
 from assay.commands import show
+from assay.commands.file_kinds import check_kind
 from assay.commands.run import Asking, given, readable, run, text_of
 from assay.commands.session import CommandLine, UsageError, answer, current
 
@@ -46,6 +47,7 @@ def new(name: Annotated[str, Parameter(help="Flow name")] = "flow") -> None:
 @app.command(name="import")
 def import_file(file: Annotated[Path, Parameter(help="JSON, or Mermaid (.mmd)")]) -> None:
     """Read a flow out of a file and print its id; lines that could not be read are named."""
+    check_kind(file, "diagram")
     text = text_of(file)
     form: Literal["mermaid", "json"] = "json" if file.suffix == ".json" else "mermaid"
     session = current()

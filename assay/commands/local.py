@@ -12,6 +12,7 @@ from cyclopts import Parameter
 
 from assay.commands.session import current
 from assay.installations import home_of
+from shared.extras import how_to_install
 
 
 def up(
@@ -102,7 +103,7 @@ def _become(module: str, *words: str, home: Path | None = None) -> NoReturn:
     """Continue as another program of this source tree, or of the installed server."""
     root = _server_root(module)
     if root is None:
-        sys.exit("assay: only the client is installed here. Install the server: pip install 'assaykit[server]'")
+        sys.exit(f"assay: only the client is installed here. Install the server: {how_to_install('server')}")
     path = ":".join(filter(None, [str(root), os.environ.get("PYTHONPATH")]))
     sys.stdout.flush()
     environment = {**os.environ, "PYTHONPATH": path, **({"ASSAY_HOME": str(home)} if home is not None else {})}

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from assay.commands.session import UsageError, current
 from shared import VERSION
+from shared.extras import how_to_install
 
 
 def mcp(
@@ -27,7 +28,7 @@ def mcp(
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
             raise
-        raise UsageError("assay mcp needs an extra: pip install 'assaykit[cli,mcp]'") from None
+        raise UsageError(f"`assay mcp` needs the package mcp: {how_to_install('cli,mcp')}") from None
 
     folders = [given.resolve() for given in folder or ()]
     for given in folders:

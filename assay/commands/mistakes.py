@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cyclopts import App, CycloptsError, MissingArgumentError, UnknownCommandError, UnknownOptionError
 
-from assay.field_faults import field_fault
+from shared.faults import field_fault
 
 if TYPE_CHECKING:
     from assay.errors import APIStatusError
@@ -136,7 +136,7 @@ def says_missing(error: APIStatusError) -> bool:
 
 def _fault(error: dict[str, Any]) -> str:
     places = [str(part) for part in error.get("loc", [])]
-    while places and places[0] in {"body", "query", "path", "input", "limits", "budget"}:
+    while len(places) > 1 and places[0] in {"body", "query", "path", "input", "limits", "budget"}:
         places = places[1:]
     field = ".".join(part for part in places if not part.isdigit())
     text = str(error.get("msg", ""))

@@ -33,9 +33,7 @@ def settings() -> int:
     """Show the gateway's settings, and the source of each."""
 
     def text(page: Any) -> str:
-        rows = [
-            [each["name"], each["value"] if each["told"] else "(not told)", each["source"]] for each in page["items"]
-        ]
+        rows = [[each["name"], each["value"] if each["told"] else "(hidden)", each["source"]] for each in page["items"]]
         return show.table(["name", "value", "source"], rows)
 
     current().show(current().client.fetch(rest.settings()), text)

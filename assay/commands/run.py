@@ -85,6 +85,11 @@ _NOT_FOUND = re.compile(
     r"No such file or directory: '([^']+)'|ENOENT: [^']*'([^']+)'|cannot open file '([^']+)'"
     r'|match the pattern "([^"]+)"'
 )
+#: How Python, JavaScript, R and DuckDB report a host that they do not reach.
+_AWAY = re.compile(
+    r"Name or service not known|name resolution|Network is unreachable|ENOTFOUND|EAI_AGAIN|ENETUNREACH"
+    r"|[Cc]ould not resolve host|Could not establish connection|cannot open URL"
+)
 _STATUSES = {"question": ASKED, "unverified": UNVERIFIED}  #: of a result that falls short of done
 
 
@@ -184,6 +189,11 @@ def unsent_file(error: str) -> str:
     return f"the sandbox has no files of this machine: add --file {shlex.quote(name)}" if is_here else ""
 
 
+def no_network(error: str) -> str:
+    """Return that the sandbox has no network, if a program did not reach a server; else an empty text."""
+    return "the sandbox has no network: fetch the data first, and send it with --file" if _AWAY.search(error) else ""
+
+
 def missing_file(path: Path) -> str:
     """Return a message that a file is missing, with the most similar name in the folder."""
     from difflib import get_close_matches  # noqa: PLC0415
@@ -200,7 +210,7 @@ def text_of(path: Path) -> str:
     try:
         return readable(path).read_text("utf-8")
     except UnicodeDecodeError:
-        raise UsageError(f"{path} is not text in UTF-8") from None
+        raise UsageError(f"{path} is not text in UTF-8: save it as UTF-8") from None
     except IsADirectoryError:
         raise UsageError(f"{path} is a folder, not a file") from None
 

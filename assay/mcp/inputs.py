@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from shared.contracts.jobs import JobState
+from shared.faults import VARIABLE
 from shared.kinds import KindName
 from shared.languages import DEFAULT_LANGUAGE, LanguageName, TransformLanguage
 
@@ -32,6 +33,8 @@ Conversation = Annotated[
 
 class Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    local: ClassVar[frozenset[str]] = frozenset()  #: arguments that are offered only where a folder is open
 
 
 class SandboxFile(Arguments):
@@ -73,9 +76,7 @@ class RunCode(Arguments):
 class DataSet(Arguments):
     """A table: exactly one of file_id, csv and rows."""
 
-    name: Annotated[
-        str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,63}$", description="The name that the code uses for it")
-    ] = "data"
+    name: Annotated[str, Field(pattern=VARIABLE, description="The name that the code uses for it")] = "data"
     file_id: FileId | None = None
     csv: Annotated[str, Field(max_length=_MAX_TEXT)] | None = None
     rows: Annotated[list[dict[str, JsonValue]], Field(max_length=10_000)] | None = None
@@ -146,6 +147,12 @@ class DetectStack(Arguments):
     root: Annotated[str, Field(max_length=4096, description="Only this folder")] = ""
     wait_seconds: WaitSeconds = 45
 
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if (self.git is None) == (self.file_id is None):
+            raise ValueError("give exactly one of git and file_id; upload_file makes a file_id of an archive")
+        return self
+
 
 class GetJob(Arguments):
     job_id: JobId
@@ -165,7 +172,9 @@ class CancelJob(Arguments):
 
 
 class UploadFile(Arguments):
-    """Exactly one of text, base64 and path."""
+    """Exactly one of text, base64 and (where a folder is open) path."""
+
+    local: ClassVar[frozenset[str]] = frozenset({"path"})
 
     name: Annotated[str, Field(min_length=1, max_length=255, description="With its ending, such as sales.csv")]
     text: Annotated[str, Field(max_length=_MAX_TEXT)] | None = None

@@ -11,14 +11,15 @@ from mcp import types
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from assay.errors import APIConnectionError, APIStatusError, APITimeoutError
+from shared.faults import field_fault, worded
 
 _MAX_FIELDS = 20
 #: Where the API has what is an argument of the tool.
 _PLACE = re.compile(r"\bbody\.(?:input\.)?")
 #: Fields of the API that a tool's arguments name otherwise.
 _RENAMED = (
-    (re.compile(r"(?<![.\w])continues(?=:)"), "session"),
-    (re.compile(r"\b(files\.\d+)\.id(?=:)"), r"\1.file_id"),
+    (re.compile(r"(?<![.\w])continues(?=[: ])"), "session"),
+    (re.compile(r"\b(files\.\d+)\.id(?=[: ])"), r"\1.file_id"),
 )
 
 _REMEDIES: Mapping[str, str] = MappingProxyType(
@@ -51,7 +52,7 @@ _REMEDIES: Mapping[str, str] = MappingProxyType(
         "job_cancelled": "The job was cancelled; call the tool again if it is still wanted.",
         "worker_crashed": "Make the job smaller; it has ended its worker three times.",
         "unreachable": "Check that Assay runs (`assay status`) and that its URL is right.",
-        "path_not_allowed": "Give the content as text or base64, or start `assay mcp` with --folder.",
+        "path_not_allowed": "Give the content as text or base64; only `assay mcp --folder DIR` reads paths.",
     }
 )
 _OTHERWISE = "Read the detail; if it does not help, the operator finds the cause in the server's log."
@@ -92,7 +93,7 @@ def of_connection(error: APIConnectionError) -> ToolProblem:
 
 def of_arguments(error: ValidationError) -> ToolProblem:
     lines = [
-        f"{'.'.join(map(str, each['loc'])) or 'arguments'}: {each['msg'].removeprefix('Value error, ')}"
+        field_fault(".".join(map(str, each["loc"])) or "arguments", worded(each))
         for each in error.errors(include_input=False, include_url=False)[:_MAX_FIELDS]
     ]
     return ToolProblem("invalid_request", "; ".join(lines))

@@ -116,7 +116,8 @@ async def placed(context: ToolContext, given: Sequence[SandboxFile]) -> list[dic
 def content_of(context: ToolContext, text: str | None, encoded: str | None, path: str | None) -> files.Content:
     """Return the content to upload. Raises: ToolProblem."""
     if sum(given is not None for given in (text, encoded, path)) != 1:
-        raise ToolProblem("invalid_request", "Give exactly one of text, base64 and path.")
+        choice = "text, base64 and path" if context.folders else "text and base64"
+        raise ToolProblem("invalid_request", f"Give exactly one of {choice}.")
     if text is not None:
         return text.encode()
     if encoded is not None:

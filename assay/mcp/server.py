@@ -20,6 +20,7 @@ from assay.calls.call import NoId
 from assay.errors import APIConnectionError, APIError, APIStatusError
 from assay.mcp import problems, resources
 from assay.mcp.answers import answer
+from assay.mcp.inputs import Arguments
 from assay.mcp.problems import ToolProblem
 from assay.mcp.runs import Tell, ToolContext
 from assay.mcp.tools import TOOLS, ToolSpec
@@ -72,14 +73,15 @@ class _Handlers:
         self._access = access
 
     async def list_tools(self, request: Request, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        allows = self._access(request).allows
-        return types.ListToolsResult(tools=[described(tool) for tool in TOOLS.values() if allows(tool)])
+        access = self._access(request)
+        tools = [described(tool, has_folders=bool(access.folders)) for tool in TOOLS.values() if access.allows(tool)]
+        return types.ListToolsResult(tools=tools)
 
     async def call_tool(self, request: Request, call: types.CallToolRequestParams) -> types.CallToolResult:
         access = self._access(request)
         tool = TOOLS.get(call.name)
         if tool is None:
-            raise MCPError(_INVALID_PARAMS, f"There is no tool {call.name[:100]!r}.")
+            raise MCPError(_INVALID_PARAMS, _no_tool(call.name, access))
         try:
             if not access.allows(tool):
                 raise ToolProblem("missing_scope", f"{tool.name} needs more than this server, or its key, may do.")
@@ -115,13 +117,21 @@ class _Handlers:
             raise _protocol_error(error) from error
 
 
-def described(tool: ToolSpec) -> types.Tool:
-    """Return the tool as clients list it."""
+def _no_tool(name: str, access: Access) -> str:
+    tools = ", ".join(tool.name for tool in TOOLS.values() if access.allows(tool))
+    return f"There is no tool {name[:100]!r}; the tools are {tools}."
+
+
+def described(tool: ToolSpec, *, has_folders: bool) -> types.Tool:
+    """Return the tool as clients list it; without open folders no argument is a path on the server's machine."""
+    input_schema = _schema(tool.input, "validation")
+    if not has_folders:
+        input_schema = _without_local(tool.input, input_schema)
     return types.Tool(
         name=tool.name,
         title=tool.title,
         description=tool.description,
-        input_schema=_schema(tool.input, "validation"),
+        input_schema=input_schema,
         output_schema=_schema(tool.output, "serialization"),
         annotations=types.ToolAnnotations(
             read_only_hint=tool.read_only,
@@ -136,6 +146,12 @@ def described(tool: ToolSpec) -> types.Tool:
 def _schema(model: type[BaseModel], mode: Any) -> dict[str, Any]:
     dropped = {"title"} if mode == "validation" else {"title", "description"}
     return cast(dict[str, Any], _without(dropped, model.model_json_schema(mode=mode, by_alias=True)))
+
+
+def _without_local(model: type[Arguments], schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema without the arguments that only ``assay mcp --folder`` can use."""
+    properties = {name: value for name, value in schema["properties"].items() if name not in model.local}
+    return {**schema, "properties": properties}
 
 
 def _without(dropped: Set[str], schema: JsonValue) -> JsonValue:

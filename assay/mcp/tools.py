@@ -31,7 +31,7 @@ class ToolSpec:
     name: str
     title: str
     description: str
-    input: type[BaseModel]
+    input: type[inputs.Arguments]
     output: type[BaseModel]
     call: Callable[[ToolContext, Any], Awaitable[Answered]]
     scope: Literal["read", "write"] = "write"  #: the scope that the API requires of the key

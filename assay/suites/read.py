@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.field_faults import field_fault
+from shared.faults import field_fault, worded
 
 if TYPE_CHECKING:
     import yaml
@@ -67,15 +68,24 @@ def _text(path: Path) -> str:
     try:
         with path.open("rb") as file:
             content = file.read(_MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise SuiteError(path, None, (), _missing(path)) from None
     except OSError as error:
-        raise SuiteError(path, None, (), error.strerror or "it cannot be read") from None
+        raise SuiteError(path, None, (), f"it cannot be read ({error.strerror or error})") from None
     if len(content) > _MAX_BYTES:
         raise SuiteError(path, None, (), f"a suite has {_MAX_BYTES // 1_000_000} MB at most; put data into files")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise SuiteError(path, line, (), "not text in UTF-8") from None
+        raise SuiteError(path, line, (), "it is not text in UTF-8: save it as UTF-8") from None
+
+
+def _missing(path: Path) -> str:
+    """Say that there is no such suite, with the most similar name, and how to make one."""
+    near = get_close_matches(path.name, [each.name for each in path.parent.glob("*")], 1, 0.75)
+    meant = f"; did you mean {path.with_name(near[0])}?" if near else ""
+    return f"there is no such suite{meant} (`assay eval add JOB --suite FILE` makes one of a finished job)"
 
 
 def _of_yaml(path: Path, text: str) -> SuiteFile:
@@ -148,7 +158,7 @@ def _check(suite: SuiteFile) -> None:
         Suite.model_validate(suite.content)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        raise suite.fault(in_suite(first["loc"], suite.content), first["msg"]) from None
+        raise suite.fault(in_suite(first["loc"], suite.content), worded(first)) from None
 
 
 def _not_json(value: object, loc: Loc = ()) -> Loc:

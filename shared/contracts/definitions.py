@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 from typing_extensions import TypeAliasType
 
 from shared.contracts.common import Answer, Request, Time
+from shared.faults import form
 
 TechnologyKind = TypeAliasType(
     "TechnologyKind",
@@ -20,7 +21,11 @@ TechnologyKind = TypeAliasType(
 MAX_BYTES = 256 << 10
 MAX_DEFINITIONS = 200
 
-DefinitionId = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
+_ID = form(
+    r"^[a-z0-9][a-z0-9._-]{0,63}$",
+    "must begin with a-z or 0-9, and have at most 64 lowercase letters, digits, ., - and _",
+)
+DefinitionId = Annotated[str, Field(pattern=_ID)]
 Pattern = Annotated[str, Field(min_length=1, max_length=200)]
 
 

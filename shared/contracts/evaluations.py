@@ -10,6 +10,7 @@ from typing_extensions import TypeAliasType
 from shared.contracts.common import Answer, Request, Time
 from shared.contracts.jobs import BudgetInput
 from shared.declarations.assertions import parse_assertion
+from shared.faults import PROMPT_VERSION
 
 MAX_CASES, MAX_VARIANTS, MAX_REPETITIONS, MAX_RUNS = 500, 50, 100, 10_000
 #: Maximum rows of an expected table; a larger one is described by assertions.
@@ -173,7 +174,7 @@ class VariantInput(Request):
     """Name of the variant; null derives one"""
     model: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     """Model to run the cases with: `PROVIDER/MODEL` or a part of a model's id"""
-    prompt: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,100}@[0-9]{1,9}$")] | None = None
+    prompt: Annotated[str, Field(pattern=PROMPT_VERSION)] | None = None
     """Prompt to run the cases with, as `KEY@VERSION`"""
 
 

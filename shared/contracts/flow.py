@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field, JsonValue
 from typing_extensions import TypeAliasType
 
 from shared.contracts.common import Answer, Reference, Request
+from shared.faults import form
 
 Json = dict[str, JsonValue]
 
@@ -30,12 +31,15 @@ FlowFindingCode = TypeAliasType(
 )
 
 
+_WORDS = form(r"\S", "must not be empty or blank")
+
+
 class FlowInput(Request):
     """Input of a `flow` job."""
 
     flow_id: Annotated[str, Reference("flow"), Field(min_length=1, max_length=64)]
     """Id of the flow to edit"""
-    message: Annotated[str, Field(min_length=1, max_length=50_000, pattern=r"\S")]
+    message: Annotated[str, Field(min_length=1, max_length=50_000, pattern=_WORDS)]
     """What to change, in the user's words"""
     mode: FlowMode = "apply"
     """`apply` saves the changes; `propose` only proposes them"""

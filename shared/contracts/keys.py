@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from typing_extensions import TypeAliasType
 
 from shared.contracts.common import Answer, Request, Time
+from shared.faults import NAME
 
 #: ``admin`` is the operator's, for all tenants; ``tenant_admin`` manages its own tenant's keys.
 Scope = TypeAliasType(
@@ -36,7 +37,7 @@ def _to_come(value: datetime) -> datetime:
 class KeyInput(Request):
     """An API key to create."""
 
-    tenant: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")]
+    tenant: Annotated[str, Field(pattern=NAME)]
     """Tenant that the key belongs to"""
     name: Annotated[str, Field(min_length=1, max_length=100)]
     """Display name of the key"""

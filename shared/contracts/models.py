@@ -8,6 +8,7 @@ from pydantic import Field, JsonValue
 from typing_extensions import TypeAliasType
 
 from shared.contracts.common import Answer, Request, Time
+from shared.faults import DOTTED_NAME, form
 
 EndpointSource = TypeAliasType(
     "EndpointSource",
@@ -133,12 +134,13 @@ class RoleChain(Answer):
     """Problems of the chain that do not prevent saving it"""
 
 
+_MODELS = form(r"^[\w.:*?@+/-]+$", "must be PROVIDER/MODEL, in which * matches any text, such as groq/*")
+
+
 class AllowedModelsInput(Request):
     """The models that a tenant may use."""
 
-    models: Annotated[
-        list[Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[\w.:*?@+/-]+$")]], Field(max_length=100)
-    ]
+    models: Annotated[list[Annotated[str, Field(min_length=1, max_length=200, pattern=_MODELS)]], Field(max_length=100)]
     """Patterns of `PROVIDER/MODEL`, in which `*` matches any text"""
 
 
@@ -155,7 +157,13 @@ class AllowedModels(Answer):
 
 #: Variables that may hold the key of a named endpoint: no other variable can be sent anywhere by naming it.
 KEY_PREFIX = "MODEL_KEY_"
-EndpointName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,31}$")]
+_KEY_ENV = form(
+    rf"^{KEY_PREFIX}[A-Z0-9_]{{1,64}}$",
+    f"must be a variable that begins with {KEY_PREFIX}, such as {KEY_PREFIX}VLLM",
+)
+_URL = form(r"^https?://[^\s@]+$", "must begin with http:// or https://, without blanks, user and password")
+_ENDPOINT = form(r"^[a-z][a-z0-9-]{0,31}$", "must begin with a-z, and have at most 32 lowercase letters, digits and -")
+EndpointName = Annotated[str, Field(pattern=_ENDPOINT)]
 
 
 class EndpointInput(Request):
@@ -164,9 +172,9 @@ class EndpointInput(Request):
     Of a vendor (`groq`, `cerebras`, `openai`, `anthropic`) its model and limits: address and key are its own.
     """
 
-    url: Annotated[str, Field(min_length=8, max_length=500, pattern=r"^https?://[^\s@]+$")] | None = None
+    url: Annotated[str, Field(min_length=8, max_length=500, pattern=_URL)] | None = None
     """Base URL of the server; null for a vendor"""
-    key_env: Annotated[str, Field(pattern=rf"^{KEY_PREFIX}[A-Z0-9_]{{1,64}}$")] | None = None
+    key_env: Annotated[str, Field(pattern=_KEY_ENV)] | None = None
     """Server-side environment variable that holds the API key; null for none"""
     model: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     """Model to call by default; null if the server has only one"""
@@ -372,7 +380,7 @@ class PromptInput(Request):
 class LabelInput(Request):
     """A label for a version of a prompt."""
 
-    label: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")]
+    label: Annotated[str, Field(pattern=DOTTED_NAME)]
     """Label name"""
     version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
     """Version that the label points to; null removes the label"""

@@ -10,8 +10,14 @@ from typing_extensions import TypeAliasType
 
 from shared.contracts.common import Answer, FileId, Reference, Request, Time, in_parts
 from shared.contracts.tables import TableReading
+from shared.faults import form
 
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
+_NAME = form(
+    r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$",
+    "must begin with a-z, A-Z or 0-9, and have at most 64 letters, digits, - and _",
+)
+_PLACE = form(r"^[0-9a-f-]{36}$", "must be the `next` of the page before")
+Name = Annotated[str, Field(pattern=_NAME)]
 FieldType = TypeAliasType(
     "FieldType",
     Annotated[
@@ -271,7 +277,7 @@ class RecordsInput(Request):
     """Name of the collection"""
     table: Name
     """Table to read"""
-    after: Annotated[str, Field(pattern=r"^[0-9a-f-]{36}$")] | None = None
+    after: Annotated[str, Field(pattern=_PLACE)] | None = None
     """Value of `next` in the previous page; null for the first page"""
     limit: Annotated[int, Field(ge=1, le=200)] = 50
     """Number of records on a page"""

@@ -9,6 +9,7 @@ from typing_extensions import TypeAliasType
 
 from shared.contracts.common import Answer, Request, Time
 from shared.contracts.evaluations import EvaluationSummary
+from shared.faults import PROMPT_VERSION
 
 #: Kinds whose jobs change nothing but their own answer, and take what they did from no earlier one.
 ShadowKind = TypeAliasType(
@@ -27,7 +28,7 @@ class ShadowInput(Request):
     """Job kind to repeat"""
     model: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     """Model to repeat the jobs with; null keeps the original one"""
-    prompt: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,100}@[0-9]{1,9}$")] | None = None
+    prompt: Annotated[str, Field(pattern=PROMPT_VERSION)] | None = None
     """Prompt to repeat the jobs with, as `KEY@VERSION`; null keeps the original one"""
     share: Annotated[float, Field(gt=0, le=1)] = 0.01
     """Share to repeat of the kind's jobs that call a model, greater than 0 and at most 1"""

@@ -8,10 +8,15 @@ from pydantic import Field, JsonValue
 from typing_extensions import TypeAliasType
 
 from shared.contracts.common import Request
+from shared.faults import form
 
 DecimalSign = TypeAliasType(
     "DecimalSign", Annotated[Literal[".", ","], Field(description="Sign before the decimals of a number")]
 )
+
+
+_DELIMITER = form(r"^[^\r\n\"]$", "must be one character, such as ; (no quote and no line break)")
+_ENCODING = form(r"^[A-Za-z0-9_.:-]{1,40}$", "must be a character encoding, such as utf-8 or cp1252")
 
 
 class TableReading(Request):
@@ -19,9 +24,9 @@ class TableReading(Request):
 
     sheet: Annotated[str, Field(min_length=1, max_length=100)] | None = None
     """Sheet of the workbook; null reads the first that is not empty"""
-    delimiter: Annotated[str, Field(pattern=r"^[^\r\n\"]$")] | None = None
+    delimiter: Annotated[str, Field(pattern=_DELIMITER)] | None = None
     """Field delimiter of a text file; null detects it"""
-    encoding: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:-]{1,40}$")] | None = None
+    encoding: Annotated[str, Field(pattern=_ENCODING)] | None = None
     """Character encoding of a text file; null detects it"""
     header_row: Annotated[int, Field(ge=0, le=60)] | None = None
     """Line or row that holds the column names, from 1; 0 if the file has none; null detects it"""

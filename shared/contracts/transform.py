@@ -10,9 +10,10 @@ from typing_extensions import TypeAliasType
 from shared.contracts.common import Answer, FileId, Request
 from shared.contracts.tables import TableReading
 from shared.declarations.assertions import parse_assertion
+from shared.faults import VARIABLE
 from shared.languages import DEFAULT_LANGUAGE, LANGUAGES, TableReader, TransformLanguage
 
-DataName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,63}$")]
+DataName = Annotated[str, Field(pattern=VARIABLE)]
 ColumnType = TypeAliasType(
     "ColumnType",
     Annotated[

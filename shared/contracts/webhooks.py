@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field
 from typing_extensions import TypeAliasType
 
 from shared.contracts.common import Answer, Request, Time
+from shared.faults import form
 
 
 def _key(value: str) -> str:
@@ -36,10 +37,13 @@ FinishedState = TypeAliasType(
 )
 
 
+_SECRET = form("^whsec_", "must be whsec_ and the base64 of 24 to 64 random bytes")
+
+
 class WebhookSecretInput(Request):
     """A signing secret to add."""
 
-    secret: Annotated[str, Field(max_length=120, pattern="^whsec_"), AfterValidator(_key)] | None = None
+    secret: Annotated[str, Field(max_length=120, pattern=_SECRET), AfterValidator(_key)] | None = None
     """`whsec_` and the base64 of 24 to 64 random bytes; null generates one"""
 
 

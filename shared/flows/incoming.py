@@ -11,6 +11,7 @@ from pydantic import JsonValue, ValidationError
 from shared.contracts.flow_document import MAX_LABEL, FlowCreate, FlowSave
 from shared.contracts.flow_routes import ImportWarning
 from shared.errors import InvalidRequest
+from shared.faults import worded
 from shared.flows import visuals
 from shared.flows.document import Document, Item, Json, document_of
 from shared.flows.errors import FlowTooLarge
@@ -62,7 +63,7 @@ def import_document(form: str, text: str) -> tuple[str | None, Document, list[Im
         if any(error["type"] == "flow_too_large" for error in faults):
             raise FlowTooLarge(faults[0]["msg"]) from None
         errors: list[tuple[list[str | int], str]] = [
-            (["body", "text", *error["loc"]], error["msg"]) for error in faults
+            (["body", "text", *error["loc"]], worded(error)) for error in faults
         ]
         raise InvalidRequest("The text is JSON, but no flow.", errors[:_MAX_ERRORS]) from None
     except RecursionError:

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from shared.contracts.definitions import MAX_BYTES, MAX_DEFINITIONS, Definition
 from shared.errors import InvalidRequest
+from shared.faults import worded
 
 _MAX_EVENTS = 100_000
 _DEEPEST = 8
@@ -131,8 +132,8 @@ def _listed(value: object, node: Any) -> tuple[list[object], list[Any], list[str
 
 
 def _faults(error: ValidationError, loc: list[str | int], node: Any) -> Iterator[Fault]:  # noqa: ANN401
-    for one in error.errors(include_url=False, include_context=False, include_input=False):
-        yield [*loc, *one["loc"]], _at(_line(node, one["loc"]), one["msg"].removeprefix("Value error, "))
+    for one in error.errors(include_url=False, include_input=False):
+        yield [*loc, *one["loc"]], _at(_line(node, one["loc"]), worded(one))
 
 
 def _line(node: Any, loc: Sequence[str | int]) -> int:  # noqa: ANN401

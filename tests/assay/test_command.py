@@ -29,8 +29,12 @@ def test_status_says_where_everything_is(shell: Shell) -> None:
 def test_the_first_request_that_up_prints_works(shell: Shell) -> None:
     again = shell("up", "-d")
     assert again.status == 0
-    line = next(line for line in again.out.splitlines() if line.startswith("Try"))
-    answer = subprocess.run(line.removeprefix("Try").strip(), shell=True, capture_output=True, text=True, check=True)
+    lines = again.out.splitlines()
+    begin = next(number for number, line in enumerate(lines) if line.startswith("Try"))
+    end = next(number for number in range(begin, len(lines)) if not lines[number].endswith("\\"))
+    assert max(map(len, lines[begin : end + 1])) <= 100
+    command = "\n".join(lines[begin : end + 1]).removeprefix("Try").strip()
+    answer = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
     assert json.loads(answer.stdout)["result"]["value"]["text"] == "42"
 
 

@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 
+from assay.commands.run import no_network
 from tests.assay.terminal import Shell, written
 
 NOWHERE = "http://127.0.0.1:1"
@@ -109,7 +110,16 @@ MISTAKES: list[tuple[list[str], int, str]] = [
     (["config", "use", "nosuch"], 2, "no profile 'nosuch'"),
     (["--profile", "nosuch", "jobs", "ls"], 2, "no profile 'nosuch'"),
     (["models", "set", "execution.transform", "gpt-4"], 2, "not PROVIDER/MODEL"),
+    (["transform", "sales.csv", "--code", "sales.csv"], 2, "sales.csv is a table, not code"),
+    (["flow", "import", "sales.csv"], 2, "sales.csv is a table, not a diagram"),
+    (["api", "POST", "/v1/jobs", "--body", "[]"], 1, "body must be an object"),
+    (["execute", "-c", "sales.csv"], 2, "sales.csv is a table, not a program"),
+    (["execute", "-c", "a.py"], 2, "-c takes the program's text"),
     # what the server refuses
+    (["transform", "sales.csv", "total", "--name", "1x"], 1, "data.name must begin with a letter"),
+    (["webhooks", "add-secret", "--secret", "abc"], 1, "secret must be whsec_ and the base64"),
+    (["keys", "create", "--name", "x", "--scope", "read", "--tenant", "A B"], 1, "tenant must begin with a-z or 0-9"),
+    (["api", "POST", "/v1/jobs", "--body", '{"kind":"execute","input":3}'], 1, "input must be an object"),
     (["execute", "a.py", "--wall-seconds", "100000"], 1, "wall_seconds must be at most 300"),
     (["jobs", "ls", "--state", "done"], 1, "state must be one of 'queued'"),
     (["jobs", "ls", "--limit", "1000"], 1, "limit must be at most 200"),
@@ -242,3 +252,19 @@ def test_a_plot_needs_the_ending_alone_and_never_gets_another_form_s_name(desk: 
     renamed = desk("transform", "sales.csv", "--code", "plot.py", "-o", "line.svg")
     assert "saved line.png: the plot is .png, not .svg" in renamed.talk
     assert (desk.folder / "line.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "urllib.error.URLError: <urlopen error [Errno -2] Name or service not known>",
+        "socket.gaierror: [Errno -3] Temporary failure in name resolution",
+        "OSError: [Errno 101] Network is unreachable",
+        "Error: getaddrinfo EAI_AGAIN example.com",
+        "Error in file(file, \"rt\"): cannot open URL 'http://example.com/a.csv'",
+        "IO Error: Could not establish connection error for HTTP HEAD to 'https://example.com/a.parquet'",
+    ],
+)
+def test_a_program_that_reaches_no_host_is_told_how_to_get_its_data(error: str) -> None:
+    assert "the sandbox has no network" in no_network(error)
+    assert no_network("ValueError: no such name") == ""

@@ -9,9 +9,11 @@ from typing import Any, BinaryIO
 
 import pytest
 
+from assay.commands import evaluation_pair
 from assay.commands.evaluate import variants_of
 from assay.commands.evaluation_page import page
 from assay.commands.evaluation_verdict import reported, unmet
+from assay.commands.session import UsageError
 from assay.suites.files import CaseFiles
 from assay.suites.read import SuiteError, read_suite
 
@@ -119,7 +121,7 @@ def test_a_fault_of_json_lines_names_its_line(tmp_path: Path) -> None:
     wrong = fault_of(tmp_path, f'{good}{{"name": "b", "kind": 7, "input": {{}}}}\n', "s.jsonl")
     assert (wrong.line, wrong.field) == (2, "cases[1].kind")
     assert fault_of(tmp_path, '{"name": "a", "kind": "e", "input": {"x": NaN}}', "s.jsonl").line == 1
-    with pytest.raises(SuiteError, match="No such file"):
+    with pytest.raises(SuiteError, match="there is no such suite"):
         read_suite(tmp_path / "none.yaml")
 
 
@@ -181,3 +183,47 @@ def test_the_report_loads_nothing_and_shows_names_as_they_are() -> None:
     assert "<i>" not in text
     assert "src=" not in text
     assert "href=" not in text
+
+
+def _evaluation(id: str, cells: dict[tuple[str, str], tuple[int, int]]) -> dict[str, Any]:
+    variants = dict.fromkeys(variant for _, variant in cells)
+    return {
+        "id": id,
+        "variants": [{"name": name} for name in variants],
+        "cells": [
+            {"case": case, "variant": variant, "successes": good, "runs": runs}
+            for (case, variant), (good, runs) in cells.items()
+        ],
+    }
+
+
+def test_two_evaluations_are_compared_case_by_case() -> None:
+    kept = {("joins", "m"): (1, 1)}
+    first = _evaluation("a", {("sums", "m"): (1, 2), ("sorts", "m"): (2, 2), **kept, ("old", "m"): (1, 1)})
+    second = _evaluation("b", {("sums", "m"): (2, 2), ("sorts", "m"): (0, 2), **kept, ("new", "m"): (1, 1)})
+    compared = evaluation_pair.compare(first, second)
+    changes = {each.case: each.change for each in compared.changes}
+    assert changes == {"sums": "better", "sorts": "worse", "joins": "same"}
+    assert (compared.missing, compared.new, compared.worse) == (["old"], ["new"], ["m"])
+    text = compared.as_text().splitlines()
+    assert text[1].split() == ["sorts", "m", "2/2", "0/2", "worse"]
+    assert "1 better, 1 worse, 1 the same" in text
+    assert evaluation_pair.compare(second, first).worse == []
+
+
+def test_two_models_that_ran_alone_are_compared() -> None:
+    first, second = _evaluation("a", {("sums", "x"): (1, 1)}), _evaluation("b", {("sums", "y"): (0, 1)})
+    assert evaluation_pair.compare(first, second).worse == ["x -> y"]
+
+
+def test_evaluations_without_a_common_case_are_refused() -> None:
+    with pytest.raises(UsageError, match="no case and variant of the same names"):
+        evaluation_pair.compare(_evaluation("a", {("sums", "m"): (1, 1)}), _evaluation("b", {("sorts", "m"): (1, 1)}))
+
+
+def test_a_missing_suite_is_named_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "totals.yaml").write_text("name: x\ncases: []\n")
+    with pytest.raises(SuiteError, match=r"total\.yaml: there is no such suite") as missing:
+        read_suite(tmp_path / "total.yaml")
+    assert f"did you mean {tmp_path / 'totals.yaml'}?" in str(missing.value)
+    assert "assay eval add JOB --suite" in str(missing.value)

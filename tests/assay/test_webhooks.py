@@ -48,8 +48,9 @@ def test_anything_else_is_not(wrong: str) -> None:
 
 
 def test_a_secret_that_is_none_is_said_to_be_none() -> None:
-    with pytest.raises(ValueError, match="whsec_"):
-        verify(BODY, delivery(), "my secret")
+    for secret in ("my secret", "", "whsec_", "whsec_ä", "whsec_not-base64!"):
+        with pytest.raises(ValueError, match="a webhook's secret is whsec_ and base64"):
+            verify(BODY, delivery(), secret)
 
 
 _COMMANDS = {
@@ -70,9 +71,9 @@ def test_the_guides_example_tells_them_apart(language: str, tmp_path: Path) -> N
     [text] = [each.text for each in blocks(page) if each.language == language and "HTTP_WEBHOOK" in each.text]
     (tmp_path / name).write_text(text)
 
-    def run(body: bytes, headers: dict[str, str]) -> subprocess.CompletedProcess[bytes]:
+    def run(body: bytes, headers: dict[str, str], secret: str = SECRET) -> subprocess.CompletedProcess[bytes]:
         env = {f"HTTP_{name.upper().replace('-', '_')}": value for name, value in headers.items()}
-        env |= {**os.environ, "ASSAY_WEBHOOK_SECRET": SECRET, "PYTHONPATH": str(ROOT)}
+        env |= {**os.environ, "ASSAY_WEBHOOK_SECRET": secret, "PYTHONPATH": str(ROOT)}
         return subprocess.run(
             _COMMANDS[language], input=body, env=env, cwd=tmp_path, capture_output=True, check=False, timeout=120
         )
@@ -85,3 +86,6 @@ def test_the_guides_example_tells_them_apart(language: str, tmp_path: Path) -> N
         (BODY, delivery(at=time.time() - 900)),
     ):
         assert run(body, headers).returncode == 1
+    no_secret = run(BODY, delivery(), "my secret")
+    assert no_secret.returncode == 1
+    assert b"Traceback" not in no_secret.stderr

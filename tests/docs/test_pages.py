@@ -17,6 +17,7 @@ README = ROOT / "README.md"
 
 def test_the_page_of_settings_is_current() -> None:
     assert settings_table.PAGE.read_text("utf-8") == settings_table.page(), "run `make generate`"
+    assert settings_table.NAMES.read_text("utf-8") == settings_table.names(), "run `make generate`"
 
 
 def test_the_page_of_errors_is_current() -> None:

@@ -11,9 +11,13 @@ from typing import Annotated, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from shared.faults import field_fault, form, worded
 from shared.languages import TransformLanguage
 
 _FILE = "SKILL.md"
+_NAME = form(
+    r"^[a-z0-9][a-z0-9-]{0,63}$", "must begin with a-z or 0-9, and have at most 64 lowercase letters, digits and -"
+)
 _MAX_BYTES = 20_000
 _MAX_AT_ONCE = 3
 #: The guidance that ships with Assay.
@@ -36,7 +40,7 @@ class _AppliesTo(BaseModel):
 class _Header(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")]
+    name: Annotated[str, Field(pattern=_NAME)]
     description: Annotated[str, Field(max_length=500)]
     applies_to: _AppliesTo = _AppliesTo()
     templates: list[str] = []  #: further files of the folder that enter the prompt with it
@@ -87,8 +91,11 @@ def _load(root: Path, folder: Path) -> Skill:
         raise SkillRefused(f"skill {folder.name}: it needs a header between two lines of ---")
     try:
         header = _Header.model_validate(yaml.safe_load(parts[1]))
-    except (yaml.YAMLError, ValidationError) as error:
-        raise SkillRefused(f"skill {folder.name}: its header does not fit: {error}") from None
+    except yaml.YAMLError as error:
+        raise SkillRefused(f"skill {folder.name}: its header is not YAML: {error}") from None
+    except ValidationError as error:
+        faults = "; ".join(field_fault(".".join(map(str, each["loc"])), worded(each)) for each in error.errors())
+        raise SkillRefused(f"skill {folder.name}: its header does not fit: {faults}") from None
     if header.name != folder.name:
         raise SkillRefused(f"skill {folder.name}: its header names it {header.name}")
     body = [parts[2].strip(), *(_template(folder, name) for name in header.templates)]

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from services.execution.transform.replies import is_done
 from services.execution.transform.strategy import DONE, Step, Strategy, problem_of
+from shared.faults import field_fault, worded
 from shared.llm.chat import ChatMessage, ChatReply, Tool, ToolUse
 from shared.llm.json_text import AnswerUnreadable
 from shared.llm.tool_calls.items import normalized
@@ -118,7 +119,7 @@ class ToolCalling(Strategy):
         except ValidationError as error:
             first = error.errors()[0]
             place = ".".join(map(str, first["loc"]))
-            return self.feedback.refused(f"{use.name}: {place}: {first['msg']}"), False
+            return self.feedback.refused(f"{use.name}: {field_fault(place, worded(first))}"), False
 
     def _run(self, code: str) -> tuple[str, bool]:
         repeated = self.progress.repeats_best(self.repair(code)[0])

@@ -17,6 +17,7 @@ from services.gateway.streams.waits import find
 from shared.contracts.evaluations import Case, Label
 from shared.contracts.jobs import JobState
 from shared.errors import Conflict, JobNotFinished
+from shared.faults import field_fault, worded
 from shared.kinds import case_name, case_rules
 
 router = routes("/v1/jobs", "Evaluations")
@@ -45,7 +46,7 @@ async def get_job_case(
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
-        raise Conflict(f"No case can be made of this job: {field}: {first['msg']}.") from None
+        raise Conflict(f"No case can be made of this job: {field_fault(field, worded(first))}.") from None
     return case
 
 

@@ -31,7 +31,7 @@ _EXAMPLES: dict[int, errors.AssayError] = {
     412: errors.PreconditionFailed("The flow has changed since you read it."),
     413: errors.TooLarge("The body may have 1,000,000 bytes at most."),
     415: errors.UnsupportedMediaType("Send JSON, with Content-Type: application/json."),
-    422: errors.InvalidRequest("body.kind: Field required", [(["body", "kind"], "Field required")]),
+    422: errors.InvalidRequest("body.kind is missing", [(["body", "kind"], "is missing")]),
     429: errors.TooManyRequests("The tenant's rate is used up."),
     500: errors.InternalError("An unexpected error happened."),
     503: errors.DatabaseUnavailable("Postgres does not answer; nothing was written. Try again shortly."),

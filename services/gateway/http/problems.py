@@ -20,11 +20,11 @@ from shared.errors import (
     MethodNotAllowed,
     NotFound,
 )
+from shared.faults import field_fault, worded
 
 MEDIA_TYPE = "application/problem+json"
 _MAX_ERRORS = 100
 _PYDANTIC = frozenset(get_args(ErrorType))
-_VALUE_ERROR = "Value error, "
 
 
 def install(app: FastAPI) -> None:
@@ -70,8 +70,8 @@ def by_code() -> dict[str, type[AssayError]]:
 
 def invalid(errors: Sequence[Mapping[str, Any]], body: object = None) -> AssayError:
     """Return pydantic's errors as one problem; a custom error type (``PydanticCustomError``) is the problem's code."""
-    located = [(_loc(_pointed(error), body), _message(error)) for error in errors[:_MAX_ERRORS]]
-    detail = "; ".join(f"{'.'.join(map(str, loc))}: {msg}" for loc, msg in located[:3])
+    located = [(_loc(_pointed(error), body), worded(error)) for error in errors[:_MAX_ERRORS]]
+    detail = "; ".join(field_fault(".".join(map(str, loc)), msg) for loc, msg in located[:3])
     if len(errors) > 3:
         detail += f"; and {len(errors) - 3} more"
     own = next((error["type"] for error in errors if error["type"] not in _PYDANTIC), None)
@@ -92,14 +92,6 @@ def _pointed(error: Mapping[str, Any]) -> Sequence[str | int]:
     """Return the location of the error; pydantic names the whole object when a union's discriminator is wrong."""
     field = str(error.get("ctx", {}).get("discriminator", "")).strip("'")
     return (*error["loc"], field) if field else error["loc"]
-
-
-def _message(error: Mapping[str, Any]) -> str:
-    if error["type"] == "union_tag_not_found":
-        return "Field required"
-    if error["type"] == "union_tag_invalid":
-        return f"Input should be one of {error['ctx']['expected_tags']}"
-    return str(error["msg"]).removeprefix(_VALUE_ERROR)
 
 
 def _loc(loc: Sequence[str | int], body: object) -> list[str | int]:

@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from shared.contracts.keys import Scope
 from shared.errors import NotFound
+from shared.faults import NAME
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
@@ -60,4 +61,4 @@ def _sane(id: str) -> str:
 #: An id in a path: whatever is not one of ours is not found, and never reaches a statement.
 Id = Annotated[str, Path(description="The id"), AfterValidator(_sane)]
 IfMatch = Annotated[str | None, Header(description="`ETag` of the version that you read; 412 if it has changed since")]
-TenantName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")]
+TenantName = Annotated[str, StringConstraints(pattern=NAME)]

@@ -26,6 +26,7 @@ from services.gateway.tables.forms import FORMS
 from shared.contracts.jobs import JobRequest, JobState, JobView, ReplayInput
 from shared.contracts.models import LlmCalls, LlmCallText
 from shared.errors import JobFinished, JobNotFinished, NotFound, PreconditionFailed
+from shared.faults import form
 from shared.jobs.record import queries, statements
 from shared.kinds import KindSpec, request_type
 from shared.llm.ledger import as_call, call_with_text, calls_of
@@ -73,6 +74,7 @@ async def get_job(id: Id, caller: CurrentCaller, db: Db, deps: Deps) -> Prepared
     return Prepared(views.job_view(row, waiting), headers=headers).tagged()
 
 
+_FORM = form(r"^[a-z0-9_.-]+$", "must be the name of a form, such as csv or csv.gz")
 _FORMAT = "json: the result itself; of a table also csv, tsv, jsonl, arrow, parquet, xlsx and so on, with every row"
 _RESULT: dict[int | str, dict[str, Any]] = {
     200: {
@@ -90,7 +92,7 @@ async def get_job_result(
     id: Id,
     caller: CurrentCaller,
     deps: Deps,
-    format: Annotated[str, Query(max_length=64, pattern=r"^[a-z0-9_.-]+$", description=_FORMAT)] = "json",
+    format: Annotated[str, Query(max_length=64, pattern=_FORM, description=_FORMAT)] = "json",
 ) -> Response:
     """404 `job_not_finished` before the job's end. `format` selects another form, where the kind has any.
 

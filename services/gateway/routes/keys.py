@@ -18,6 +18,7 @@ from shared import keys
 from shared.contracts.common import Page
 from shared.contracts.keys import KeyInfo, KeyInput, NewKey, RotationInput, Scope
 from shared.errors import Conflict, MissingScope, NotFound
+from shared.faults import NAME
 
 router = routes("/v1/keys", "Keys")
 
@@ -40,9 +41,7 @@ async def create_key(response: Response, body: KeyInput, caller: CurrentCaller, 
 async def list_keys(
     caller: CurrentCaller,
     db: Db,
-    tenant: Annotated[
-        str | None, Query(max_length=63, pattern=r"^[a-z0-9][a-z0-9_-]*$", description="Only keys of this tenant")
-    ] = None,
+    tenant: Annotated[str | None, Query(max_length=63, pattern=NAME, description="Only keys of this tenant")] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[KeyInfo]:

@@ -21,6 +21,10 @@ _TRUTH: Mapping[str, bool] = {
     **dict.fromkeys(("true", "yes", "1", "1.0"), True),
     **dict.fromkeys(("false", "no", "0", "0.0"), False),
 }
+_TAKES: Mapping[str, str] = {
+    "keyword": "text", "text": "text", "integer": "a whole number", "float": "a number", "bool": "true or false",
+    "datetime": "a time, such as 2030-01-31T12:00:00Z", "geo": "a point: a latitude and a longitude",
+}  # fmt: skip
 _MAX_DIGITS = 40
 _PERIOD = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?|(\d{2})(\d{2}))?")
 
@@ -43,7 +47,7 @@ def typed(name: str, value: JsonValue, kind: FieldType, path: Path = ()) -> Scal
             return _time(name, moment, path)
         case (("keyword" | "text"), str() as text):
             return text
-    raise misfit(name, f"takes a value that is {_article(kind)}", path)
+    raise misfit(name, f"takes {_TAKES[kind]}", path)
 
 
 def point_of(value: JsonValue) -> GeoPoint | None:
@@ -170,10 +174,6 @@ def _time(name: str, text: str, path: Path) -> str:
         return aware.astimezone(UTC).isoformat().replace("+00:00", "Z")
     except OverflowError:
         raise misfit(name, "takes a time within the years 1 to 9999", path) from None
-
-
-def _article(kind: FieldType) -> str:
-    return f"an {kind}" if kind == "integer" else f"a {kind}"
 
 
 def misfit(name: str, why: str, path: Path = ()) -> InvalidRequest:

@@ -13,6 +13,7 @@ from services.search.queries.values import geo_value, meant, typed
 from services.search.records.notes import Notes
 from shared.contracts.search import FieldType, Record, RecordMapping, TableSpec
 from shared.errors import InvalidRequest
+from shared.faults import field_fault, worded
 
 Raw = Mapping[str, JsonValue]
 _OWN = ("id", "name", "text", "facets", "fields")
@@ -53,7 +54,11 @@ def _fitted(parsed: Record, spec: TableSpec, notes: Notes) -> Record | Refused:
     if not _storable(parsed.model_dump(mode="json")):
         return _unstorable(identity)
     if not (parsed.name.strip() or parsed.text.strip() or any(text.strip() for text in parsed.facets.values())):
-        return Refused("empty_record", "a record needs a name, a text or a facet to be found by", identity)
+        return Refused(
+            "empty_record",
+            "a record needs a name, a text or a facet to be found by: map a column to `name` or to `text`",
+            identity,
+        )
     try:
         fields: dict[str, JsonValue] = {}
         for given, value in parsed.fields.items():
@@ -249,4 +254,4 @@ def _refused(fault: ValidationError, identity: str) -> Refused:
     code = "too_large" if first["type"] in ("string_too_long", "too_long") else "invalid_record"
     if first["type"] == "extra_forbidden":
         return Refused("unknown_key", f"a record has no {where!r}", identity[:256])
-    return Refused(code, f"{where}: {first['msg']}"[:500], identity[:256])
+    return Refused(code, field_fault(where, worded(first))[:500], identity[:256])

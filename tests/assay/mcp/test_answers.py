@@ -11,6 +11,7 @@ import anyio
 import httpx2
 import pytest
 from mcp import Client
+from mcp.shared.exceptions import MCPError
 
 from assay import AsyncClient
 from assay.errors import APIStatusError
@@ -107,14 +108,14 @@ def test_a_refusal_is_told_with_its_code_and_remedy(status: int, code: str) -> N
 @pytest.mark.parametrize(
     ("tool", "arguments", "said"),
     [
-        ("run_code", {}, "code: Field required"),
-        ("run_code", {"code": "1", "wait_seconds": 51}, "wait_seconds: "),
-        ("run_code", {"code": "1", "shell": True}, "shell: Extra inputs"),
+        ("run_code", {}, "code is missing"),
+        ("run_code", {"code": "1", "wait_seconds": 51}, "wait_seconds must be at most 50"),
+        ("run_code", {"code": "1", "shell": True}, "shell is not known"),
         ("run_code", {"code": "1", "files": [{"path": "a"}]}, "exactly one of file_id and text"),
-        ("upload_file", {"name": "a"}, "exactly one of text, base64 and path"),
+        ("upload_file", {"name": "a"}, "exactly one of text and base64"),
         ("upload_file", {"name": "a", "text": "x", "base64": "eA=="}, "exactly one of"),
         ("upload_file", {"name": "a", "base64": "!"}, "no base64"),
-        ("list_jobs", {"limit": 51}, "limit: "),
+        ("list_jobs", {"limit": 51}, "limit must be at most 50"),
     ],
 )
 def test_wrong_arguments_are_named(tool: str, arguments: dict[str, Any], said: str) -> None:
@@ -153,7 +154,7 @@ def test_every_code_with_a_remedy_is_a_code_of_the_server_or_of_these_tools() ->
 
 
 def test_schemas_name_every_argument_and_stay_small() -> None:
-    listed = [described(tool) for tool in TOOLS.values()]
+    listed = [described(tool, has_folders=True) for tool in TOOLS.values()]
     assert sum(len(json.dumps(tool.input_schema)) for tool in listed) < 16_000
     for tool in listed:
         assert tool.input_schema["type"] == "object"
@@ -179,3 +180,23 @@ def test_a_refusal_names_the_tool_s_arguments_and_not_the_api_s_fields() -> None
     detail = "body.input.continues: there is no job nope; body.input.files.0.id: there is no file nope"
     shown = problems.of_server(APIStatusError(422, {"code": "invalid_request", "detail": detail}, {})).report.detail
     assert shown == "session: there is no job nope; files.0.file_id: there is no file nope"
+
+
+def test_a_tool_that_does_not_exist_names_those_that_do() -> None:
+    said = pytest.RaisesExc(MCPError, match=r"There is no tool 'runcode'; the tools are run_code, .*upload_file")
+    with pytest.RaisesGroup(said, flatten_subgroups=True):
+        answered("runcode", {"code": "1"})
+
+
+def test_a_path_is_offered_only_where_a_folder_is_open() -> None:
+    for has_folders in (False, True):
+        listed = {tool.name: described(tool, has_folders=has_folders).input_schema for tool in TOOLS.values()}
+        assert ("path" in listed["upload_file"]["properties"]) == has_folders
+        assert "path" not in listed["detect_stack"]["properties"]
+
+
+@pytest.mark.parametrize("arguments", [{}, {"git": "https://example.com/a", "file_id": "f"}])
+def test_a_repository_is_one_of_what_the_tool_takes(arguments: dict[str, Any]) -> None:
+    refused = answered("detect_stack", arguments)
+    assert "give exactly one of git and file_id" in refused.content[0].text
+    assert "path" not in refused.content[0].text

@@ -373,7 +373,7 @@ def test_a_setting_of_one_process_that_does_not_fit_ends_the_start_with_its_name
     installation = run("gateway", ASSAY_UPLOAD_BYTES="many")
     _, told = installation.process.communicate(timeout=60)
     assert installation.process.returncode == 1
-    assert "gateway-1: ASSAY_UPLOAD_BYTES: Input should be a valid integer" in told
+    assert "gateway-1: ASSAY_UPLOAD_BYTES must be a whole number" in told
 
 
 def test_status_before_the_first_start_exits_with_5(tmp_path: Path) -> None:

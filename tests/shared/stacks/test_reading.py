@@ -77,7 +77,7 @@ def test_what_is_wrong_is_told_with_its_field_and_line() -> None:
         ("- {id: a, kind: language, name: A, files: [/etc/passwd]}\n", "not a pattern"),
         ("- {id: a, kind: language, name: A, files: ['../x']}\n", "not a pattern"),
         ("- {id: a, kind: language, name: A, files: [x], weight: .nan}\n", "line 1"),
-        ("- {id: no, kind: language, name: off, files: [x]}\n", "valid string"),
+        ("- {id: no, kind: language, name: off, files: [x]}\n", "must be text"),
         ("- {id: a, kind: language, name: A, files: [x]}\n- {id: a, kind: language, name: B, files: [y]}\n", "two"),
         ("x: \x00\n", "not valid YAML"),
         ("# " + "x" * (256 << 10), "256 kB"),

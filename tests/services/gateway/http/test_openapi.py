@@ -11,6 +11,7 @@ import pytest
 
 from services.gateway.http.problems import by_code
 from tests.services.gateway.conftest import Gateway
+from tests.shared.test_faults import patterns_of, without_words
 
 METHODS = {"get", "put", "post", "delete", "patch"}
 
@@ -144,3 +145,8 @@ def test_the_webhook_is_described_with_its_headers_and_its_body(document: dict[s
 def test_an_answer_that_may_be_held_says_so(document: dict[str, Any]) -> None:
     for path, method in (("/v1/jobs", "post"), ("/v1/jobs/{id}", "get"), ("/v1/jobs/{id}/replay", "post")):
         assert "Prefer" in {each["name"] for each in document["paths"][path][method]["parameters"]}
+
+
+def test_every_form_of_a_parameter_is_said_in_words(document: dict[str, Any]) -> None:
+    header_of_keys = "^[!-~]+$"  # checked by a rule of its own, not by pydantic
+    assert not without_words(set(patterns_of(document)) - {header_of_keys})
