@@ -287,7 +287,7 @@ hooks_skeleton <- function(start, state) {
 
 hooks_set <- function() {
   held <- as.list.environment(.userHooksEnv, all.names = TRUE)
-  held[order(names(held), method = "radix")]
+  held[order(as.character(names(held)), method = "radix")]
 }
 
 # Methods that were registered with generics of base.
@@ -295,7 +295,7 @@ registered_methods <- function() {
   held <- .BaseNamespaceEnv[[".__S3MethodsTable__."]]
   if (is.null(held)) return(list())
   held <- as.list.environment(held, all.names = TRUE)
-  held[order(names(held), method = "radix")]
+  held[order(as.character(names(held)), method = "radix")]
 }
 
 files_skeleton <- function() {

@@ -368,12 +368,7 @@ local({
     device = open_device, warn = 1L, width = 120L, max.print = 2000L, browserNOK = TRUE, menu.graphics = FALSE,
     repos = character(), pillar.width = 120L
   )
-  # Compiling what runs once would cost as much as loading it; plots are too rare for every start to load ggplot2.
-  level <- .Internal(enableJIT(0L))
-  for (name in c("dplyr", "tidyr", "stats", "utils", "grDevices")) {
-    suppressPackageStartupMessages(requireNamespace(name, quietly = TRUE))
-  }
-  .Internal(enableJIT(level))
+  for (name in c("stats", "utils", "grDevices")) requireNamespace(name, quietly = TRUE)
   hooks <- attach(NULL, name = "assay")
   if (!nzchar(system.file(package = "knitr"))) register_small_knitr(hooks)
   assign("display", display, envir = hooks)
