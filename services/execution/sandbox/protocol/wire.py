@@ -21,7 +21,8 @@ _DATAGRAM = 150_000  #: of one control message; a hundred file names fit
 _MAX_DESCRIPTORS = 200
 _HEAD = struct.Struct(">I")
 _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"', re.S)
-_encoded = json.JSONEncoder(ensure_ascii=True, allow_nan=True).encode  #: as it was before any code could change it
+#: As it was before any code could change it.
+_encoded = json.JSONEncoder(ensure_ascii=True, allow_nan=True, separators=(", ", ": ")).encode
 _decoded = json.JSONDecoder().decode  #: the same
 _size_of = len  #: the same
 _smaller = min  #: the same

@@ -41,6 +41,13 @@ def test_variables_are_listed_got_set_and_removed(sandbox: Sandbox) -> None:
             session.get("a")
 
 
+def test_a_session_may_set_how_json_is_written(sandbox: Sandbox) -> None:
+    with sandbox.session("python", Limits(), {}) as session:
+        session.execute("import json\njson.JSONEncoder.item_separator = ';'\njson.JSONEncoder.key_separator = '='")
+        written = session.execute("print(json.JSONEncoder().encode({'a': [1, 2]}))")
+        assert (written.verdict, written.stdout) == (Verdict.OK, '{"a"=[1;2]}\n')
+
+
 @pytest.mark.slow
 def test_each_call_is_told_what_it_used(sandbox: Sandbox) -> None:
     burn = "import time\nkept = bytearray(b'x' * 80_000_000)\nend = time.process_time() + 0.2\n"
