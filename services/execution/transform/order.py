@@ -84,7 +84,7 @@ def keys_of(code: str, columns: Sequence[str]) -> Sequence[int] | None:
             return range(len(columns))
         if key.isdigit() and 1 <= int(key) <= len(columns):
             positions.append(int(key) - 1)
-        elif (at := names.get(plain, names.get(plain.rpartition(".")[2].strip('"'), selected.get(key)))) is not None:
+        elif (at := names.get(plain, selected.get(_squeezed(key), names.get(_unqualified(plain))))) is not None:
             positions.append(at)
         else:  # a column that the result does not have: the ones before it still count
             break
@@ -106,14 +106,21 @@ def _selected(code: str) -> Sequence[str]:
         return []
     items = code[starts[-1] :]
     ends = [match.start() for match in _FROM.finditer(items) if _depth(items[: match.start()]) == 0]
-    return [
-        " ".join(_ALIAS.sub("", item.strip()).split()).lower() for item in _split(items[: ends[0] if ends else None])
-    ]
+    return [_squeezed(_ALIAS.sub("", item.strip())) for item in _split(items[: ends[0] if ends else None])]
 
 
 def _readable(code: str) -> str:
-    """Return a query without comments, and with its texts empty: their words are no syntax."""
-    return _UNREAD.sub(lambda match: "''" if match[0].startswith("'") else " ", code)
+    """Return the last query without comments, and with its texts empty: their words are no syntax."""
+    plain = _UNREAD.sub(lambda match: "''" if match[0].startswith("'") else " ", code)
+    return plain.rstrip("; \n\t").rpartition(";")[2]
+
+
+def _unqualified(name: str) -> str:
+    return name.rpartition(".")[2].strip('"')
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split()).lower()
 
 
 def _split(text: str) -> Sequence[str]:

@@ -221,6 +221,8 @@ GROUPED = "SELECT city, sum(total) AS total FROM data GROUP BY city"
         (BY_TOTAL, BY_TOTAL, SORTED, GROUPED, "total by city, largest first", True),
         (BY_TOTAL, CITIES, SORTED, f"SELECT * FROM ({GROUPED} ORDER BY total)", "totals", True),
         (BY_TOTAL, CITIES, SORTED, f"{GROUPED} -- ORDER BY total", "totals", True),
+        (BY_TOTAL, BY_TOTAL, SORTED, f"CREATE TEMP TABLE t AS {GROUPED} ORDER BY total; FROM t", "totals", True),
+        (BY_TOTAL, CITIES, SORTED, f"{GROUPED} ORDER BY SUM( total ) DESC;", "totals", False),
         (CITIES, CITIES, "result = data", GROUPED, "die drei größten Städte", True),
         (CITIES, CITIES, "result = data", GROUPED, "les trois plus grandes villes", True),
         (CITIES, CITIES, "result = data", GROUPED, "las ciudades de mayor a menor", True),
