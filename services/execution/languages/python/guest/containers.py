@@ -13,6 +13,7 @@ from collections.abc import Container, Iterator, Mapping
 _KINDS = (list, dict, set)
 _scanned: set[str] = set()
 _held: dict[int, tuple[str, object]] = {}
+_modules = [0]  #: how many were loaded when they were read last
 
 
 def library_containers(own: Container[str]) -> Mapping[int, tuple[str, object]]:
@@ -20,11 +21,14 @@ def library_containers(own: Container[str]) -> Mapping[int, tuple[str, object]]:
 
     Modules are read once: the warm parent does that for those that it loads.
     """
-    for name, module in list(sys.modules.items()):
-        if name not in _scanned and name not in own and getattr(module, "__spec__", None) is not None:
-            _scanned.add(name)
-            _held.update((id(each), (place, each)) for place, each in _of(name, module))
-    return {**_held, **{id(each): (place, each) for place, each in _of_the_process()}}
+    if len(sys.modules) != _modules[0]:
+        _modules[0] = len(sys.modules)
+        for name, module in list(sys.modules.items()):
+            if name not in _scanned and name not in own and getattr(module, "__spec__", None) is not None:
+                _scanned.add(name)
+                _held.update((id(each), (place, each)) for place, each in _of(name, module))
+    _held.update((id(each), (place, each)) for place, each in _of_the_process())
+    return _held
 
 
 def _of(name: str, module: types.ModuleType) -> Iterator[tuple[str, object]]:

@@ -795,14 +795,10 @@ class Names:
         """Return the names that hold one of these objects, as the digests were made last."""
         return {name for name, held in self._held.items() if not objects.isdisjoint(held.changing)}
 
-    def aliases(self, objects: Container[int]) -> dict[str, set[int]]:
-        """Return the names that can be compared and hold some of these objects, each with those."""
-        aliases = {
-            name: {each for each in held.changing if each in objects}
-            for name, held in self._held.items()
-            if held.digest["value"] is not None
-        }
-        return {name: held for name, held in aliases.items() if held}
+    def aliases(self, objects: Mapping[int, object]) -> dict[str, set[int]]:
+        """Return the names that can be compared and hold some of these objects, by their ids, each with those."""
+        compared = ((name, held) for name, held in self._held.items() if held.digest["value"] is not None)
+        return {name: shared for name, held in compared if (shared := objects.keys() & held.changing)}
 
     def _read_name(self, value: object, until: float, alive: list[object]) -> _Held:
         reader = Reader(self._around, until, alive)
