@@ -238,6 +238,10 @@ def _line(diagram: Diagram, labels: Sequence[str], parent: str | None) -> tuple[
     return calls, parent
 
 
+#: What names no new node: "make it beautiful" asks for a change of the diagram.
+_PRONOUN = re.compile(r"(?:it|this|that|these|those|them|everything|all)\b", re.IGNORECASE)
+
+
 def _labels(text: str) -> list[str]:
     """Read the labels of new nodes: ``a review step``, ``nodes A, B and C``."""
     text = re.sub(
@@ -256,7 +260,7 @@ def _labels(text: str) -> list[str]:
     pieces = re.split(r"\s*,\s*(?:and\s+)?|\s+and\s+", text)
     listed = several is not None or all(re.match(r"(?:a|an|another|the)\s", piece, re.I) for piece in pieces)
     labels = [_label(piece) for piece in (pieces if listed else [text])]
-    if not all(labels):
+    if not all(labels) or _PRONOUN.match(text):
         raise NotUnderstood("It does not see the label of the new node.")
     return labels
 

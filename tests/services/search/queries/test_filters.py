@@ -142,7 +142,7 @@ def test_a_value_that_does_not_fit_is_refused_with_the_name_of_its_field(filters
         ({"or": [{"track": "web"}, {}]}, 'each of "or"', ["filters", "or", 1]),
         ({"and": ["web"]}, 'each of "and"', ["filters", "and", 0]),
         ({"not": ["web"]}, '"not" takes an object', ["filters", "not"]),
-        ({"or": [{"track": "web"}, {"seats": "many"}]}, "integer", ["filters", "or", 1, "seats"]),
+        ({"or": [{"track": "web"}, {"seats": "many"}]}, "a whole number", ["filters", "or", 1, "seats"]),
         ({"not": {"place": {"within_km": 5, "of": "here"}}}, '"of"', ["filters", "not", "place", "of"]),
     ],
 )

@@ -108,6 +108,8 @@ def test_looks_groups_and_history(request_text: str, call: tuple[str, dict[str, 
     ("request_text", "reason"),
     [
         ("sing a song", "does not understand"),
+        ("make it beautiful", "does not see the label"),
+        ("make everything look nicer", "does not see the label"),
         ("delete the moon", "no node 'the moon'"),
         ("connect cart to payment", "connected to Payment already"),
         ("add a cart", "a node 'Cart' already"),
