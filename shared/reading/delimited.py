@@ -15,8 +15,9 @@ from typing import Any
 import polars as pl
 
 from .cells import FLOAT
-from .drawn import is_mostly_drawn, may_be_drawn, redrawn
+from .drawn import Drawn, is_mostly_drawn, may_be_drawn, redrawn
 from .header import find_header, no_header, with_names
+from .logs import is_log, redrawn_log
 from .names import usable_names
 from .quotes import is_regular, note_on_kept, requoted, with_line_feeds, without_blanks_before
 from .sampled_types import LEAST_BYTES, read_large
@@ -103,7 +104,7 @@ def read_delimited(
     if is_doubled:
         source = _whole(source).replace(b"\r\r\n", b"\n")
         head = _head(source)
-    drawn = redrawn(_whole(source)) if _is_undescribed(stated) and may_be_drawn(head) else None
+    drawn = _redrawn(source, head) if _is_undescribed(stated) else None
     if drawn is not None:
         source, stated = drawn.content, replace(stated, delimiter=drawn.delimiter)
         head = _head(source)
@@ -116,10 +117,10 @@ def read_delimited(
     if any("\ufffd" in name for name in layout.names):
         _whole(source)  # is it what the file holds, or are its names in another encoding?
     layout = layout.usable()
-    above = 0
+    above = drawn.above if drawn else 0
     if not layout.is_plain:
         content = _whole(source)
-        above = content.count(b"\n", 0, layout.body) - 1
+        above += content.count(b"\n", 0, layout.body) - 1
         source = layout.header() + content[layout.body :]
     if layout.delimiter == BLANKS:
         source = _with_single_blanks(_whole(source))
@@ -147,6 +148,13 @@ def read_delimited(
     if frame.height == 0:
         raise Unreadable(misfits[0].message if misfits else "there is a header but no rows")
     return frame, layout, notes
+
+
+def _redrawn(source: Path | bytes, head: bytes) -> Drawn | None:
+    """Return the table that is drawn, or a log. Raises: Unreadable, NotUtf8."""
+    if may_be_drawn(head) and (drawn := redrawn(_whole(source))) is not None:
+        return drawn
+    return redrawn_log(_whole(source)) if is_log(head, refuses=True) else None
 
 
 def _without_remarks(source: Path | bytes, layout: Layout, notes: list[str]) -> Path | bytes:
@@ -516,7 +524,7 @@ def is_even(head: bytes) -> bool:
     """Return whether a text is surely a table: all its first rows have as many cells as the header, two or more, or
     most of its lines are a drawn table.
     """
-    if may_be_drawn(head) and is_mostly_drawn(head):
+    if is_log(head) or (may_be_drawn(head) and is_mostly_drawn(head)):
         return True
     layout = layout_of(head, is_whole=True)
     if layout is None or len(layout.names) < 2:

@@ -43,6 +43,7 @@ class Drawn:
     delimiter: str
     notes: list[str]
     outside: int  #: lines that are not of the table
+    above: int = 0  #: lines of the file above the first line of ``content``
 
 
 def may_be_drawn(head: bytes) -> bool:
@@ -76,10 +77,12 @@ def _has_gaps(names: str) -> bool:
 def _ruled(lines: Sequence[str]) -> Drawn | None:
     """Return the table whose cells are between bars, with a rule below the names."""
     rules = {number for number, line in enumerate(lines) if _RULE.fullmatch(line)}
-    rows = {number: _between_bars(line) for number, line in enumerate(lines) if BAR in line and number not in rules}
-    if not rules or len(rows) < _MIN_ROWS:
+    barred = [number for number, line in enumerate(lines) if BAR in line and number not in rules]
+    if not rules or len(barred) < _MIN_ROWS:
         return None
-    first = next(iter(rows))
+    first = barred[0]
+    begins, ends = lines[first].lstrip().startswith(BAR), lines[first].rstrip().endswith(BAR)
+    rows = {number: _between_bars(lines[number], begins=begins, ends=ends) for number in barred}
     names, width = rows[first], len(rows[first])
     is_below = any(number in rules for number in range(first + 1, first + 2))
     if not is_below or width < 2 or any(len(cells) != width for cells in rows.values()):
@@ -87,8 +90,8 @@ def _ruled(lines: Sequence[str]) -> Drawn | None:
     repeated = [number for number, cells in rows.items() if number > first and cells == names]
     totals = [number for number, cells in rows.items() if re.fullmatch(r"\*+", cells[0])]
     outside = [n for n, line in enumerate(lines) if line.strip() and n not in rows and n not in rules]
-    are_open = {line.lstrip().startswith(BAR) for number, line in enumerate(lines) if number in rows}
-    if len(are_open) > 1 or any(lines[number].count('"') % 2 for number in outside):
+    are_closed = all(lines[number].lstrip().startswith(BAR) for number in rows)
+    if (begins and not are_closed) or any(lines[number].count('"') % 2 for number in outside):
         return None  # a table within a cell
     left_out = {*repeated, *totals}
     notes = ["a table drawn with lines", *_named(outside, "outside of the table", lines)]
@@ -97,10 +100,11 @@ def _ruled(lines: Sequence[str]) -> Drawn | None:
     return Drawn(_written(len(lines), kept, BAR), BAR, notes, len(outside)) if len(kept) >= _MIN_ROWS else None
 
 
-def _between_bars(line: str) -> list[str]:
+def _between_bars(line: str, *, begins: bool, ends: bool) -> list[str]:
+    """Return the cells; ``begins``, ``ends``: a bar is before the first one and behind the last one."""
     text = line.strip()
-    inner = text[1:] if text.startswith(BAR) else text
-    cells = re.split(r"(?<!\\)\|", inner[:-1] if inner.endswith(BAR) and not inner.endswith("\\|") else inner)
+    inner = text[1:] if begins and text.startswith(BAR) else text
+    cells = re.split(r"(?<!\\)\|", inner[:-1] if ends and inner.endswith(BAR) and not inner.endswith("\\|") else inner)
     return [cell.strip().replace("\\|", BAR) for cell in cells]
 
 

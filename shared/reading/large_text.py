@@ -26,6 +26,7 @@ from .delimited import (
     read_delimited,
 )
 from .found import FoundReading, decimal_of
+from .logs import check_log
 from .quotes import closed_up, note_on_kept, without_blanks_before
 from .source import Unreadable, encoding_of, utf16_of
 from .spellings import values_among_marks
@@ -174,6 +175,8 @@ def _text(file: BinaryIO, tabs: bool, stated: Stated, encoding: str, *, is_damag
     head = _read(file, 0, _HEAD)
     mark = len(_BOM) if head.startswith(_BOM) else 0
     head = _utf8(head[mark:], encoding, cut=True)
+    if stated.delimiter is None and stated.header_row is None and not stated.skip:
+        check_log(head)
     delimiter = stated.delimiter or find_delimiter(head, tabs)
     is_spaced = (
         may_have_blanks_before_quotes(head, delimiter)

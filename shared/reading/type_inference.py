@@ -38,9 +38,12 @@ _POINT_THOUSANDS = re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d+)?")
 _ADDRESS = re.compile(r"(2[0-4]\d|25[0-5]|1?\d?\d)(\.(2[0-4]\d|25[0-5]|1\d\d)){3}")
 _POINT_THOUSANDS_ALONE = re.compile(r"[+-]?\d{1,3}(\.\d{3})+")
 _SPACE_THOUSANDS = re.compile(r"[+-]?\d{1,3}([ '\u00a0\u202f\u2019]\d{3})+([.,]\d+)?")
+#: With points between thousands, a minus or a zero behind the comma; 1,5 could be two answers.
+_SURELY_DECIMAL = re.compile(r"[+-]?\d{1,3}(\.\d{3})+,\d{1,2}|-\d+,\d{1,2}|[+-]?\d+,0\d?")
 _TRUTH = {"true", "false"}
 POINT_THOUSANDS = "thousands separator '.'"
 _CODES = "kept as text: cells such as 12E3 may be codes"
+_MAYBE_DECIMALS = "kept as text: if the commas are those of decimals, state the decimal sign ','"
 _MAYBE_THOUSANDS = "read as decimals: if the points separate thousands, state the decimal sign ','"
 
 
@@ -182,7 +185,15 @@ def _typed(
         column = column.set(absent, None)
     if sample and any(LEADING_ZERO.fullmatch(cell) and INT.fullmatch(cell) for cell in sample):
         reading.note = reading.note or "kept as text: leading zeros"
+    elif _are_decimals(sample):
+        reading.note = reading.note or _MAYBE_DECIMALS
     return column
+
+
+def _are_decimals(sample: Collection[str]) -> bool:
+    return any("," in cell for cell in sample) and all(
+        _COMMA_DECIMAL.fullmatch(cell) or INT.fullmatch(cell) for cell in sample
+    )
 
 
 def _truth(column: pl.Series, sample: list[str], comma_decimal: bool, reading: ColumnReading) -> pl.Series | None:
@@ -252,8 +263,9 @@ def _grouping(sample: list[str], comma_decimal: bool) -> _Grouping | None:
     def fits(pattern: re.Pattern[str], plain: re.Pattern[str] = FLOAT) -> bool:
         return all(pattern.fullmatch(cell) or plain.fullmatch(cell) for cell in sample)
 
-    # Where the comma is the delimiter, only a blank between thousands shows that it is a decimal one, too.
-    if comma_decimal or any(_SPACE_THOUSANDS.fullmatch(cell) and "," in cell for cell in sample):
+    # Where the comma is the delimiter, a sign of another kind has to show that it is a decimal one, too.
+    has_blanks = any(_SPACE_THOUSANDS.fullmatch(cell) and "," in cell for cell in sample)
+    if comma_decimal or has_blanks or any(map(_SURELY_DECIMAL.fullmatch, sample)):
         pattern = re.compile(f"{_POINT_THOUSANDS.pattern}|{_SPACE_THOUSANDS.pattern}|{_COMMA_DECIMAL.pattern}")
         if fits(pattern, INT) and not any("." in cell and " " in cell for cell in sample):
             return _Grouping(pattern, INT, ". '\u00a0\u202f\u2019", ",", DECIMAL_COMMA)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import io
-from datetime import date, datetime
+import json
 from pathlib import Path
 from typing import Any
 
 import openpyxl
 import pytest
 
+from shared.reading.large_text import to_parquet
 from shared.reading.read import kind_of, read
-from shared.reading.rows import open_rows
+from shared.reading.rows import json_rows, open_rows
+from shared.reading.source import Unreadable
 from shared.reading.stated import NOTHING_STATED
-
-D, T = date, datetime
 
 
 def _book(*rows: list[Any], merged: tuple[str, ...] = (), formats: dict[str, str] | None = None) -> bytes:
@@ -92,6 +92,57 @@ FILES: dict[str, tuple[str | bytes, dict[str, list[Any]], tuple[str, ...]]] = {
         ("read as missing: 'NA' x 1",),
     ),
 }  # fmt: skip
+
+#: likewise, of programs of many kinds, one in each line
+EXPORTS = {
+    case["name"]: case
+    for case in map(json.loads, (Path(__file__).parent / "everyday_files.jsonl").open(encoding="utf-8"))
+}
+
+#: texts that are no tables: what is said of them
+REFUSED = {
+    "app.log": ("2024-01-31 10:00:00,123 INFO Started, in 3 s\n2024-01-31 10:00:01,456 WARN Slow, too slow, see\n",
+                "is a log whose lines have no fixed fields"),
+    "syslog": ("Oct 11 22:14:15 host su: failed su root, x\nOct 11 22:14:16 host sshd[1]: Accepted\n", "is a log"),
+    "torn.log": ('::1 - - [10/Oct/2000:13:55:36 -0700] "GET / HTTP/1.0" 200 2\nhello\n'
+                 '::1 - - [10/Oct/2000:13:55:36 -0700] "GET / HTTP/1.0" 200 2\n', "line 2 has 1 fields"),
+    "torn_logfmt.log": ("a=1 b=2\n" * 30 + "a=1 and b\n", "line 31 is not written as name=value"),
+    "torn_record.txt": ("*************************** 1. row ***************************\n  id: 1\ntext of two\nlines\n",
+                        "line 3 continues a value"),
+    "statement.sta": (":20:STARTUMS\n:25:10020030/1234567\n:28C:0\n:60F:C240131EUR1234,56\n", "MT940"),
+    "dump.sql": ("-- MySQL dump\n\nCREATE TABLE x (a int);\nINSERT INTO x VALUES (1);\n", "a dump of SQL"),
+    "calendar.ics": ("BEGIN:VCALENDAR\nVERSION:2.0\n", "a calendar"),
+    "data.arff": ("% x\n@relation weather\n@attribute a numeric\n@data\n1\n", "an ARFF file"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_an_export_is_read_without_an_option(tmp_path: Path, name: str) -> None:
+    case = EXPORTS[name]
+    path = tmp_path / name
+    path.write_bytes(case["text"].encode(case["encoding"]))
+    frame, notes, columns, _ = read(path, name)
+    assert frame.columns == case["names"]
+    assert [list(row.values()) for row in json_rows(frame)] == case["rows"]
+    text = " ".join([*notes, *(f"{column}: {note}" for column, note in columns.items())])
+    assert [part for part in case["reported"] if part not in text] == [], text
+    table = open_rows(path, name, NOTHING_STATED, lambda column: True)
+    assert [list(row.values()) for row in table.rows if isinstance(row, dict)] == case["rows"]
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_text_that_is_no_table_is_refused_by_its_name(tmp_path: Path, name: str) -> None:
+    content, why = REFUSED[name]
+    (tmp_path / name).write_text(content)
+    with pytest.raises(Unreadable, match=why):
+        read(tmp_path / name, name)
+    with pytest.raises(Unreadable, match=why):
+        to_parquet(io.BytesIO(content.encode() * 2), False, NOTHING_STATED, tmp_path / "t.parquet")
+
+
+def test_moments_alone_or_with_quoted_texts_are_no_log(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('2024-01-31 10:00:00,"went a, b"\n2024-01-31 10:00:01,"it did so"\n')
+    assert read(tmp_path / "a.csv", "a.csv").frame.to_series(1).to_list() == ["went a, b", "it did so"]
 
 
 @pytest.mark.parametrize("name", FILES)
