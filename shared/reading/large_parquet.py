@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO
 
 import polars as pl
 import pyarrow as pa
@@ -16,6 +18,7 @@ from .source import Unreadable
 
 _SAMPLED_GROUPS = 8  #: spread evenly over the file
 _SAMPLED_ROWS = 10_000
+_COPIED_ROWS = 100_000
 _MAX_GROUP_BYTES = 2_000_000_000  #: unpacked; a group of rows is the least that is read of a column
 
 
@@ -27,6 +30,27 @@ class LargeTable:
     sample: pl.DataFrame  #: the first rows first
     profiles: list[ColumnSummary]  #: missing, least and greatest of the whole file, where its footer has them
     uncounted: frozenset[str]  #: columns whose number of missing cells is not in the footer, which does not count NaN
+
+
+class NamesRepeat(Unreadable):
+    """Several columns have one name, so that nothing can read one of them alone."""
+
+
+def numbered_copy(source: BinaryIO, target: Path) -> list[str]:
+    """Write the file again with its repeated names numbered, a few rows at a time; return notes on them.
+
+    Raises: Unreadable.
+    """
+    try:
+        with pq.ParquetFile(source) as file:
+            names, notes = usable_names(file.schema_arrow.names)
+            schema = pa.schema([field.with_name(name) for field, name in zip(file.schema_arrow, names, strict=True)])
+            with pq.ParquetWriter(target, schema, compression="zstd", compression_level=1) as writer:
+                for batch in file.iter_batches(_COPIED_ROWS):
+                    writer.write_batch(batch.rename_columns(names))
+    except (pa.ArrowException, OSError, OverflowError):
+        raise Unreadable("the Parquet file is damaged") from None
+    return notes
 
 
 def claimed_bytes(source: pa.NativeFile) -> int:
@@ -44,7 +68,7 @@ def look_at(source: pa.NativeFile) -> LargeTable:
         with pq.ParquetFile(source) as file:
             meta = file.metadata
             if usable_names(file.schema_arrow.names)[1]:
-                raise Unreadable("two columns have one name: in a Parquet file larger than memory each needs its own")
+                raise NamesRepeat("two columns have one name")
             if max((group.total_byte_size for group in _groups(meta)), default=0) > _MAX_GROUP_BYTES:
                 raise Unreadable("a row group unpacks to more than 2 GB: write the file with smaller row groups")
             sample = framed(pa.Table.from_batches(list(_sampled(file)), file.schema_arrow))

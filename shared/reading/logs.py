@@ -121,10 +121,10 @@ def _is_access(line: str) -> bool:
 def _access(lines: Sequence[str]) -> Drawn:
     """Return the table of a log in the common or the combined form."""
     parsed = [_ACCESS.fullmatch(line) for line in lines]
-    found = [match for match in parsed if match]
-    names = [*_ACCESS_NAMES[: 9 if any(match[9] is not None for match in found) else 7]]
-    names += ["more"] * any(match["rest"] for match in found)
-    names = ["site"] * any(match["site"] for match in found) + names
+    matches = [match for match in parsed if match]
+    names = [*_ACCESS_NAMES[: 9 if any(match[9] is not None for match in matches) else 7]]
+    names += ["more"] * any(match["rest"] for match in matches)
+    names = ["site"] * any(match["site"] for match in matches) + names
 
     def row(match: re.Match[str]) -> list[str]:
         cells = {name: match[name] for name in ("site", "host", "ident", "user", "time", "status", "bytes")}

@@ -19,7 +19,7 @@ from .delimited import NotUtf8, read_delimited
 from .found import FoundReading, decimal_of
 from .html_tables import DELIMITER, table_of
 from .json_tables import read_json, read_json_lines
-from .large_parquet import claimed_bytes, look_at
+from .large_parquet import NamesRepeat, claimed_bytes, look_at, numbered_copy
 from .large_text import to_parquet
 from .packed import unpacked
 from .sizes import too_large
@@ -216,6 +216,9 @@ def answer_parquet(source: pa.NativeFile, reader: Reader, rows: int) -> pl.DataF
             raise Unreadable(
                 f"{refusal}; of a Parquet file, SQL and polars read what they need: use one of them"
             ) from None
+    except NamesRepeat as refusal:
+        _tell({"refused": str(refusal), "too_large": True})
+        return None
     except Unreadable as refusal:
         _tell({"refused": str(refusal)})
         return None
@@ -224,9 +227,17 @@ def answer_parquet(source: pa.NativeFile, reader: Reader, rows: int) -> pl.DataF
 
 
 def answer_streamed(source: BinaryIO, name: str, rows: int, target: str, options: Mapping[str, Any]) -> None:
-    """Answer as ``answer`` does, for a text table larger than memory, which becomes a Parquet file at ``target``."""
+    """Answer as ``answer`` does, for a text table larger than memory, which becomes a Parquet file at ``target``; and
+    for a Parquet file with repeated names, which becomes one with numbered names.
+    """
     stated = Stated.of(options)
     try:
+        if source.read(4) == b"PAR1":
+            renamed = numbered_copy(source, Path(target))
+            with pa.memory_map(target) as written:
+                _answer_lazily(written, rows, renamed)
+            return
+        source.seek(0)
         kind = "csv" if stated.encoding or stated.delimiter else format_of(source.read(1 << 16), name)
         stated.check(kind)
         if kind != "csv":

@@ -22,6 +22,7 @@ from .columnar import framed
 from .found import FoundReading
 from .header import Header, find_header, no_header
 from .names import usable_names
+from .shown import as_shown, formats_of
 from .source import OLE, Unreadable
 from .stated import NOTHING_STATED, Stated
 from .surroundings import REMARK, rows_below
@@ -83,11 +84,13 @@ def read_workbook(
     frame = frame.with_columns(cs.float().fill_nan(None))  # a text: workbooks have no such number
     frame, marks = _with_marks(frame, stated, partial(rows, n_rows=frame.height))
     frame, blank = _without_blank_rows(frame)
-    frame, columns = _without_missing(_whole_numbers(frame), stated, is_typed)
-    for name, counts in marks.items():
-        columns.setdefault(name, ColumnReading()).missing |= counts
+    place = reader.sheet_names.index(chosen)
+    frame, shown = as_shown(_whole_numbers(frame), formats_of(path, _part(path, place), above))
+    frame, columns = _without_missing(frame, stated, is_typed)
+    columns = {**columns, **{name: replace(columns.get(name, made), note=made.note) for name, made in shown.items()}}
+    _add_missing(columns, marks)
     has_gaps = sum(frame.null_count().row(0))
-    gaps = _gaps(path, reader.sheet_names.index(chosen), skipped + header.first + header.rows) if has_gaps else Gaps()
+    gaps = _gaps(path, place, above) if has_gaps else Gaps()
     others = ", ".join(repr(name) for name in sheets[:11] if name != chosen)
     notes = [f"sheet {chosen!r}" + f" (not read: {others})" * bool(others), *header.notes]
     notes += own
@@ -115,6 +118,11 @@ def _table(reader: fastexcel.ExcelReader, sheet: str, **options: Any) -> pa.Tabl
         if "type combination" not in str(error):
             raise
         return _one_table(reader.load_sheet(sheet, dtypes="string", **options).to_arrow())
+
+
+def _add_missing(columns: dict[str, ColumnReading], marks: dict[str, dict[str, int]]) -> None:
+    for name, counts in marks.items():
+        columns.setdefault(name, ColumnReading()).missing |= counts
 
 
 def _with_marks(
@@ -161,21 +169,26 @@ def _gaps(path: Path, sheet: int, above: int) -> Gaps:
     """
     gaps = Gaps()
     try:
-        with zipfile.ZipFile(path) as archive:
-            names = sorted(
-                (name for name in archive.namelist() if _SHEET.fullmatch(name)), key=lambda name: (len(name), name)
-            )
-            with archive.open(names[sheet]) as content:
-                kept = b""
-                while (piece := content.read(_PIECE)) and content.tell() < _MAX_SHEET_BYTES:
-                    gaps.uncalculated += len(_marks(_NO_VALUE, kept, piece))
-                    gaps.failed += len(_marks(_ERROR, kept, piece))
-                    rows = [tuple(map(int, match.groups())) for match in _marks(_MERGED, kept, piece)]
-                    gaps.merged += sum(above < first < last for first, last in rows)
-                    kept = piece[-_MARK_BYTES:]
+        with zipfile.ZipFile(path) as archive, archive.open(_part(path, sheet)) as content:
+            kept = b""
+            while (piece := content.read(_PIECE)) and content.tell() < _MAX_SHEET_BYTES:
+                gaps.uncalculated += len(_marks(_NO_VALUE, kept, piece))
+                gaps.failed += len(_marks(_ERROR, kept, piece))
+                rows = [tuple(map(int, match.groups())) for match in _marks(_MERGED, kept, piece)]
+                gaps.merged += sum(above < first < last for first, last in rows)
+                kept = piece[-_MARK_BYTES:]
     except (zipfile.BadZipFile, OSError, ValueError, IndexError, KeyError, zlib.error):
         return Gaps()
     return gaps
+
+
+def _part(path: Path, sheet: int) -> str:
+    """Return the name of the part that holds a sheet, by its number; empty in a workbook of another kind."""
+    if not zipfile.is_zipfile(path):
+        return ""
+    with zipfile.ZipFile(path) as archive:
+        names = sorted(filter(_SHEET.fullmatch, archive.namelist()), key=lambda name: (len(name), name))
+    return names[sheet] if sheet < len(names) else ""
 
 
 def _marks(mark: re.Pattern[bytes], kept: bytes, piece: bytes) -> list[re.Match[bytes]]:

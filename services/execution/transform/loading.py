@@ -44,7 +44,7 @@ class _Report(BaseModel):
     """What the reader prints."""
 
     refused: str | None = None
-    too_large: bool = False  #: refused, because it would not fit in memory
+    too_large: bool = False  #: refused, as it would not fit in memory; of a Parquet file: with its repeated names
     notes: list[str] = []
     columns: dict[str, str] = {}
     types: dict[str, TypeName] = {}
@@ -172,7 +172,7 @@ class Loader:
                 target = self.scratch / f"{source.path.name}-{name}.arrow"
                 shutil.copyfile(outcome.table, target)
                 return report, LoadedTable(target, source.sha256 or _sha256(source.path))
-        if report.too_large and self._can_stream(source):
+        if report.too_large and (self._can_stream(source) or _is_parquet(source.path)):
             return self._stream(name, source, loc, early)
         if report.refused is not None:
             return report, LoadedTable(source.path, "")
@@ -190,7 +190,7 @@ class Loader:
     def _stream(
         self, name: str, source: _DataFile, loc: list[str | int], early: Queue[_Report]
     ) -> tuple[_Report, LoadedTable]:
-        """Make a Parquet file of a text table that is larger than memory."""
+        """Make a Parquet file of a table that is larger than memory: of a text, or with other names."""
         arguments = f"source, {source.file_name!r}, {self.rows}, {_STREAMED!r}, {source.stated!r}"
         code = f"{_IMPORT} answer_streamed\nanswer_streamed({arguments})\n"
         frames = {"source": Frame(source.path, "file")}

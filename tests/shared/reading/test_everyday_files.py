@@ -79,6 +79,16 @@ FILES: dict[str, tuple[str | bytes, dict[str, list[Any]], tuple[str, ...]]] = {
         ",A,A,B\n,x,y,x\n,m,m,s\n1,1.0,2.0,3.0\n2,4.0,5.0,6.0\n",
         {"column_1": [1, 2], "A x m": [1.0, 4.0], "A y m": [2.0, 5.0], "B x s": [3.0, 6.0]}, ("in three rows",),
     ),
+    "zeros.xlsx": (
+        _book(["", "name", "zip", "ssn", "share", "mix"], ["", "A", 1234, 12345678, 0.5, 7],
+              ["", "B", 98765, 987654321, 0.25, 8], [], ["", "C", "", 1, 1, 12345],
+              formats={f"{column}{row}": form for row in (2, 3, 5)
+                       for column, form in (("C", "00000"), ("D", r"000\-00\-0000"), ("E", "0%"))} | {"F2": "000"}),
+        {"name": ["A", "B", "C"], "zip": ["01234", "98765", None],
+         "ssn": ["012-34-5678", "987-65-4321", "000-00-0001"], "share": [0.5, 0.25, 1.0], "mix": [7, 8, 12345]},
+        ("zip: kept as text, as the workbook shows it: format 00000", "share: the workbook shows percentages",
+         "mix: the numbers are read; the workbook shows some in the format 000"),
+    ),
     "missing_row_name.csv": (
         ",A,B\n,x,1\n2,z,4\n", {"column_1": [None, 2], "A": ["x", "z"], "B": [1, 4]}, ("without a name",),
     ),
@@ -94,10 +104,8 @@ FILES: dict[str, tuple[str | bytes, dict[str, list[Any]], tuple[str, ...]]] = {
 }  # fmt: skip
 
 #: likewise, of programs of many kinds, one in each line
-EXPORTS = {
-    case["name"]: case
-    for case in map(json.loads, (Path(__file__).parent / "everyday_files.jsonl").open(encoding="utf-8"))
-}
+_LINES = (Path(__file__).parent / "everyday_files.jsonl").read_text(encoding="utf-8").splitlines()
+EXPORTS = {case["name"]: case for case in map(json.loads, _LINES)}
 
 #: texts that are no tables: what is said of them
 REFUSED = {
@@ -136,7 +144,7 @@ def test_a_text_that_is_no_table_is_refused_by_its_name(tmp_path: Path, name: st
     (tmp_path / name).write_text(content)
     with pytest.raises(Unreadable, match=why):
         read(tmp_path / name, name)
-    with pytest.raises(Unreadable, match=why):
+    with pytest.raises(Unreadable, match="a log of this size" if name.startswith("torn") else why):
         to_parquet(io.BytesIO(content.encode() * 2), False, NOTHING_STATED, tmp_path / "t.parquet")
 
 

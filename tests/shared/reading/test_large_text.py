@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import io
+import json
 import random
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from polars.testing import assert_frame_equal
 
 from shared.reading import large_text
+from shared.reading.large_parquet import NamesRepeat, look_at
 from shared.reading.large_text import StreamedTable, to_parquet
-from shared.reading.read import read
+from shared.reading.read import answer_streamed, read
 from shared.reading.source import Unreadable
 from shared.reading.stated import Stated
 
@@ -172,3 +176,20 @@ def test_blanks_before_quotes_are_left_out_of_all_pieces(tmp_path: Path) -> None
     assert frame.rows() == [(f"x, {number}", f'y "{number}"') for number in range(100)]
     assert_frame_equal(frame, whole.frame)
     assert table.notes == whole.notes == ["blanks between a delimiter and a quote left out"]
+
+
+def test_a_large_parquet_file_gets_the_numbered_names_of_a_small_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pair = pa.table([pa.array([1, 4]), pa.array([2, 5]), pa.array([3, None])], names=["a", "A", "a"])
+    pq.write_table(pair, tmp_path / "pair.parquet")
+    with pytest.raises(NamesRepeat), pa.memory_map(str(tmp_path / "pair.parquet")) as source:
+        look_at(source)
+    with (tmp_path / "pair.parquet").open("rb") as file:
+        answer_streamed(file, "pair.parquet", 10, str(tmp_path / "out.parquet"), {})
+    report = json.loads(capsys.readouterr().out)
+    small = read(tmp_path / "pair.parquet", "pair.parquet")
+    assert_frame_equal(pl.read_parquet(tmp_path / "out.parquet"), small.frame)
+    assert list(report["types"]) == small.frame.columns == ["a", "A", "a_2"]
+    assert report["notes"] == small.notes
+    assert report["lazy"]

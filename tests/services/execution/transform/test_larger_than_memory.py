@@ -90,6 +90,25 @@ def test_it_is_aggregated_within_less_than_it_holds(
     assert "from 0 to 9" in asked
 
 
+@pytest.mark.parametrize(
+    ("code", "wanted"), [(SQL, {"language": "sql"}), (POLARS, {"dataframe": "polars"})], ids=["sql", "polars"]
+)
+def test_names_that_repeat_are_numbered(
+    jobs: TransformJobs, tmp_path: Path, code: str, wanted: dict[str, object]
+) -> None:
+    path = tmp_path / "pair.parquet"
+    schema = pa.schema([("k", pa.int64()), ("v", pa.int64()), ("k", pa.int64())])
+    columns = [np.arange(ROWS) % 10, np.ones(ROWS, dtype=np.int64), np.zeros(ROWS, dtype=np.int64)]
+    with pq.ParquetWriter(path, schema, use_dictionary=False) as writer:
+        for _ in range(30):
+            writer.write_table(pa.Table.from_arrays([pa.array(each) for each in columns], schema=schema))
+    limits = TransformLimits(code=Limits(wall_seconds=60, cpu_seconds=60, memory_mb=256, disk_mb=64))
+    result = run(replace(jobs, files=OnDisk(path=path), limits=limits), code, assertions=["rows == 10"], **wanted)
+    assert result.table is not None
+    assert [list(row) for row in result.table.rows] == [[k, 30 * ROWS // 10, 30 * ROWS // 10] for k in range(10)]
+    assert any("numbered: k_2" in note for each in result.inputs for note in each.notes)
+
+
 CSV_ROWS = 14_000_000  #: 84 MB of text, more than 300 MB as a table
 
 
