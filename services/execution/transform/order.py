@@ -32,10 +32,11 @@ _GIVEN = re.compile(r"\bin (?:the )?(?:original order|order of the (?:table|data
 _FIRST = re.compile(r"\b(?:first|last|erste|letzte|premi[eè]r|derni[eè]r|primer|[uú]ltim)\w*", re.IGNORECASE)
 #: What sorts rows in a language that transforms tables.
 _SORTS = re.compile(
-    r"\border\s+by\b|sort|\border\s*\(|setorder|arrange|n(?:largest|smallest)|slice_m(?:ax|in)|top_[kn]\b|value_counts",
+    r"\border\s+by\b|sort|\border\s*\(|setorder|arrange|n(?:largest|smallest)|slice_m(?:ax|in)|top_[kn]\b",
     re.IGNORECASE,
 )
-_SORTS_GROUPS = re.compile(r"\.groupby\(|\bpivot_table\(|\bcrosstab\(")  #: by their keys, unless told otherwise
+#: What sorts groups by itself: that code does so says nothing of the order that it wants.
+_SORTS_GROUPS = re.compile(r"\.groupby\(|\bpivot_table\(|\bcrosstab\(|\.value_counts\(")
 _ORDER = re.compile(r"\border\s+by\b", re.IGNORECASE)
 _SELECT = re.compile(r"\bselect\b(?:\s+distinct\b)?", re.IGNORECASE)
 _FROM = re.compile(r"\bfrom\b", re.IGNORECASE)

@@ -229,6 +229,8 @@ GROUPED = "SELECT city, sum(total) AS total FROM data GROUP BY city"
         (CITIES, CITIES, "result = data", GROUPED, "suma najnowsze na górze", False),
         (BY_TOTAL, CITIES, SORTED, GROUPED, "suma najnowsze na górze", True),
         (CITIES, BY_TOTAL, "result = data", GROUPED, "the total of each city", False),
+        (BY_TOTAL, CITIES, "result = data.city.value_counts()", GROUPED, "how many of each city", False),
+        (BY_TOTAL, CITIES, "result = data.city.value_counts()", GROUPED, "how many of each city, most first", True),
         (CITIES, CITIES, "result = data.head(3)", GROUPED, "the first three cities", False),
         (CITIES, BY_TOTAL, "result = data.head(3)", GROUPED, "the first of each, as they come", True),
         (CITIES.head(1), CITIES.head(1), SORTED, GROUPED, "the largest first", False),
