@@ -221,7 +221,7 @@ def test_what_is_wrong_with_a_field_stands_at_the_field(visit: Visit) -> None:
     name.fill("somebody")
     form.get_by_role("button", name="Create key").click()
     expect(tenant).to_have_attribute("aria-invalid", "true")
-    expect(tenant).to_have_accessible_description(re.compile("match"))
+    expect(tenant).to_have_accessible_description(re.compile("must begin with a-z or 0-9"))
     expect(name).not_to_have_attribute("aria-invalid", "true")
     expect(form.get_by_role("alert")).to_contain_text("Please fix the highlighted fields.")
     expect_accessible_as_it_is(page, "a field that is refused")
