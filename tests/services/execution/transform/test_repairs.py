@@ -110,10 +110,12 @@ def test_a_series_that_makes_no_table_stays_one(jobs: TransformJobs) -> None:
 def test_checks_in_the_code_are_verified_and_the_repair_is_noted(jobs: TransformJobs) -> None:
     code = "result = data.groupby('city', as_index=False).agg(total=('amount', 'sum')).sort_values('city')"
     checks = "rows == distinct(city)\nsum(total) == sum(amount)\nunique(city)\nsorted(city)"
-    result = jobs.transform(python(f"{code}\n{checks}"), data=SALES, task="total by city")
+    again = "\n```sql check\nSELECT city, sum(amount) AS total FROM data GROUP BY city ORDER BY city\n```\n"
+    result = jobs.transform(python(f"{code}\n{checks}") + again, data=SALES, task="total by city")
     assert result.status == "done"
     assert len(jobs.script.asked) == 1
-    assert {each.text for each in result.checks if each.from_ == "model"} == set(checks.split("\n"))
+    stated = {*checks.split("\n"), "the same rows in DuckDB SQL"}
+    assert {each.text for each in result.checks if each.from_ == "model"} == stated
     assert result.iterations[0].repaired == ["checks in the code were taken out of it"]
     assert result.code == code
 

@@ -260,9 +260,8 @@ def test_sql_is_written_where_it_is_requested_and_checked_in_python() -> None:
     )
 
 
-def test_other_languages_and_plots_are_refused() -> None:
+def test_other_languages_are_refused() -> None:
     assert "pandas, and SQL" in reply("total amount by city", SALES, system="You write R.\n```r")
-    assert "no plots" in reply("total amount by city", SALES, system=f"{SYSTEM} The result must be one plot")
 
 
 def test_a_value_that_looks_like_a_word_is_read_as_it_is_spelled() -> None:
