@@ -57,6 +57,7 @@ class Language:
     comment: str = "#"  #: what a line of comment begins with
     readers: tuple[TableReader, ...] = ()  #: for the code of transforms; the first is the default
     result: Literal["variable", "query"] = "variable"  #: where a transform's result is when its code has ended
+    sorts_groups: str = ""  #: pattern of code whose groups come in the order of their keys, which it did not ask for
     plots: bool = False  #: a transform may draw in it
     whole_floats: bool = False  #: it writes 4 for the number 4.0
     vectors: bool = False  #: its values are vectors, which stand within prose as "1, 2"
@@ -108,6 +109,7 @@ LANGUAGES: SpecTable[Language] = SpecTable(
                     "filter, select and aggregate before collect()",
                 ),
             ),
+            sorts_groups=r"\.groupby\(|\bpivot_table\(|\bcrosstab\(|\.value_counts\(",
             plots=True,
             is_reserved=keyword.iskeyword,
             notebook=NotebookKernel("python3", "Python 3", "python"),

@@ -86,6 +86,10 @@ def is_too_large(result: pl.DataFrame, other: pl.DataFrame) -> bool:
     return result.height * result.width > _MAX_CELLS or any(dtype.is_nested() for dtype in result.dtypes)
 
 
+def _is_query(computation: Computation) -> bool:
+    return LANGUAGES[computation.language].result == "query"
+
+
 def has_open_order(
     result: pl.DataFrame, other: pl.DataFrame, first: Computation, second: Computation, task: str
 ) -> bool:
@@ -93,11 +97,11 @@ def has_open_order(
 
     Two tables in one order say nothing when neither was sorted: they may both have the order of the data.
     """
-    if result.height < 2 or (second.language == "sql" and keys_of(second.code, other.columns)):
+    if result.height < 2 or (_is_query(second) and keys_of(second.code, other.columns)):
         return False
     ordered = gives_order(second.code, second.language)
     same = _in_one_order(result, other)
-    keys = keys_of(first.code, result.columns) if first.language == "sql" and ordered else None
+    keys = keys_of(first.code, result.columns) if _is_query(first) and ordered else None
     if ordered and (same or (keys and _in_one_order(result[:, keys], other[:, keys]))):
         return False
     return wants_order(task) or sorts(first.code, first.language) or (speaks_of_order(task) and not same)

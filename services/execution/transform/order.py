@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from shared.languages import LANGUAGES
+
 _COUNT = (
     r"(?:\d+|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn"
     r"|deux|trois|quatre|cinq|huit|neuf|dix|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez)"
@@ -35,8 +37,6 @@ _SORTS = re.compile(
     r"\border\s+by\b|sort|\border\s*\(|setorder|arrange|n(?:largest|smallest)|slice_m(?:ax|in)|top_[kn]\b",
     re.IGNORECASE,
 )
-#: What sorts groups by itself: that code does so says nothing of the order that it wants.
-_SORTS_GROUPS = re.compile(r"\.groupby\(|\bpivot_table\(|\bcrosstab\(|\.value_counts\(")
 _ORDER = re.compile(r"\border\s+by\b", re.IGNORECASE)
 _SELECT = re.compile(r"\bselect\b(?:\s+distinct\b)?", re.IGNORECASE)
 _FROM = re.compile(r"\bfrom\b", re.IGNORECASE)
@@ -59,12 +59,13 @@ def speaks_of_order(task: str) -> bool:
 
 def sorts(code: str, language: str) -> bool:
     """Return whether code sorts rows; of SQL only its last query counts, where what it gives is sorted."""
-    return _order_by(code) is not None if language == "sql" else _SORTS.search(code) is not None
+    return _order_by(code) is not None if LANGUAGES[language].result == "query" else _SORTS.search(code) is not None
 
 
 def gives_order(code: str, language: str) -> bool:
     """Return whether what code gives has an order of its own: it sorts, or makes groups in the order of their keys."""
-    return sorts(code, language) or (language == "python" and _SORTS_GROUPS.search(code) is not None)
+    groups = LANGUAGES[language].sorts_groups
+    return sorts(code, language) or (groups != "" and re.search(groups, code) is not None)
 
 
 def keys_of(code: str, columns: Sequence[str]) -> Sequence[int] | None:
