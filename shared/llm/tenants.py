@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import math
+import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 
@@ -86,9 +88,11 @@ class AllowedModels:
 class _Day:
     """A tenant's tokens of today, as Postgres counts them, and what was used here since."""
 
-    read_at: float
-    most: int
-    spent: int
+    read_at: float = -math.inf
+    most: int = 0
+    spent: int = 0
+    #: One thread reads at a time: a count that another thread made meanwhile would be lost.
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
 
 class DailyTokens:
@@ -106,12 +110,12 @@ class DailyTokens:
         """Raise QuotaExceeded when the budget is spent; use by other processes counts up to a second late."""
         if self._engine is None:
             return
-        day = self._days.get(tenant)
-        if day is None or time.monotonic() - day.read_at >= MAX_AGE:
-            day = self._current(tenant, self._engine, day)
-            if len(self._days) >= _TENANTS:
-                self._days.clear()
-            self._days[tenant] = day
+        if tenant not in self._days and len(self._days) >= _TENANTS:
+            self._days.clear()
+        day = self._days.setdefault(tenant, _Day(most=self._most))
+        with day.lock:
+            if time.monotonic() - day.read_at >= MAX_AGE:
+                self._refresh(day, tenant, self._engine)
         if day.most and day.spent >= day.most:
             raise QuotaExceeded(
                 f"The tenant has used {day.spent} of its {day.most} model tokens today. An administrator gives it "
@@ -124,24 +128,24 @@ class DailyTokens:
         day = self._days.get(tenant)
         usage = attempt.usage if attempt.reply is None else attempt.reply.usage
         if day is not None and usage is not None and attempt.source != "replay":
-            day.spent += usage.total
+            with day.lock:
+                day.spent += usage.total
 
-    def _current(self, tenant: str, engine: Engine, before: _Day | None) -> _Day:
-        """Return the day's use from the database; while it is unreachable, this process's own count."""
+    def _refresh(self, day: _Day, tenant: str, engine: Engine) -> None:
+        """Take the day's use from the database; while it is unreachable, this process's own count stays."""
         try:
-            return self._read(tenant, engine)
+            day.most, day.spent = self._read(tenant, engine)
         except SQLAlchemyError as error:
             log.warning("the database cannot be reached, tokens are counted per process: %s", reason_of(error))
-            known = before or _Day(0.0, self._most, 0)
-            return _Day(time.monotonic(), known.most, known.spent)
+        day.read_at = time.monotonic()
 
-    def _read(self, tenant: str, engine: Engine) -> _Day:
+    def _read(self, tenant: str, engine: Engine) -> tuple[int, int]:
+        """Return the tenant's tokens for a day, and those that it has used today."""
         midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
         with engine.connect() as connection:
             own = connection.scalar(_OWN_LIMIT, {"tenant": tenant})
             most = self._most if own is None else int(own)
-            spent = (connection.scalar(tokens_since(tenant, midnight)) or 0) if most else 0
-        return _Day(time.monotonic(), most, spent)
+            return most, (connection.scalar(tokens_since(tenant, midnight)) or 0) if most else 0
 
 
 def _fits(link: ChainLink, pattern: str) -> bool:
