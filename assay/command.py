@@ -4,28 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Literal, NoReturn
 
 from cyclopts import App, CycloptsError, Parameter
 
 from assay import interrupts
-from assay.commands import (
-    access,
-    admin,
-    code,
-    definitions,
-    detect,
-    doc,
-    endpoints,
-    flow,
-    jobs,
-    local,
-    search,
-    transform,
-)
-from assay.commands import files as files_
-from assay.commands.run import submitting
 from assay.commands.session import (
     DONE,
     FAILED,
@@ -43,6 +27,50 @@ from assay.commands.session import (
 )
 from shared import VERSION
 
+#: Where each command is defined; only the module of the command that runs is imported.
+_COMMANDS = {
+    "up": "local:up",
+    "down": "local:down",
+    "status": "local:status",
+    "backup": "local:backup",
+    "restore": "local:restore",
+    "upgrade": "local:upgrade",
+    "login": "login:login",
+    "config": "config:app",
+    "mcp": "mcp:mcp",
+    "queues": "operate:queues",
+    "workers": "operate:workers",
+    "settings": "operate:settings",
+    "stats": "operate:stats",
+    "top": "top:top",
+    "listen": "listen:listen",
+    "eval": "evaluate:app",
+    "doctor": "doctor:doctor",
+    "execute": "code:execute",
+    "transform": "transform:transform",
+    "detect": "detect:detect",
+    "search": "search:search",
+    "ingest": "search:ingest",
+    "doc": "doc:app",
+    "jobs": "jobs:app",
+    "files": "files:app",
+    "flow": "flow:app",
+    "collection": "search:collection",
+    "definitions": "definitions:app",
+    "prompts": "admin:prompts",
+    "models": "admin:models",
+    "endpoints": "endpoints:app",
+    "keys": "access:keys",
+    "limits": "access:limits",
+    "webhooks": "access:webhooks",
+    "tenants": "tenants:app",
+    "conversations": "conversations:app",
+    "result": "jobs:result",
+    "providers": "admin:providers",
+    "audit": "access:audit",
+    "api": "admin:api",
+    "scripted-llm": "local:scripted_llm",
+}
 _HELP_FLAGS = frozenset({"--help", "-h"})
 _HELP = "LLM jobs whose answers are executed and checked before they are returned."
 _EPILOGUE = """\
@@ -72,9 +100,9 @@ def run(arguments: Sequence[str]) -> int:
     app = build()
     try:
         if _HELP_FLAGS & set(rest):
-            from assay.commands.examples import add_examples  # noqa: PLC0415 - imports every command
+            from assay.commands.examples import add_example  # noqa: PLC0415
 
-            add_examples(app)
+            add_example(app, rest)
         answer = app(rest, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()  # notice a closed reader here, where it is not an error
     except CycloptsError as error:
@@ -99,53 +127,9 @@ def build() -> App:
         version=VERSION,
         version_flags=["--version", "-V"],
     )
-    commands: list[Callable[..., object]] = [
-        local.up,
-        local.down,
-        local.status,
-        local.backup,
-        local.restore,
-        local.upgrade,
-    ]
-    for command in commands:
-        app.command(command)
-    app.command("assay.commands.login:login", help="Print a link that signs a browser in to the console.")
-    app.command("assay.commands.config:app", name="config")
+    for name, place in _COMMANDS.items():
+        app.command(f"assay.commands.{place}", name=name)
     app.command(completion)
-    app.command("assay.commands.mcp:mcp", help="Serve Assay as tools of an agent, on standard input and output.")
-    app.command("assay.commands.operate:queues", help="Show the waiting and running jobs, by kind of job.")
-    app.command("assay.commands.operate:workers", help="Show the workers of the last ten minutes.")
-    app.command("assay.commands.operate:settings", help="Show the gateway's settings, and the source of each.")
-    app.command("assay.commands.operate:stats", help="Add up jobs and model calls.")
-    app.command("assay.commands.top:top", help="Watch queues, workers, providers and tenants. Ctrl-C ends it.")
-    app.command("assay.commands.listen:listen", help="Bring webhooks to a server on this machine, for development.")
-    app.command("assay.commands.evaluate:app", name="eval")
-    app.command("assay.commands.doctor:doctor", help="Check this machine and the server, read-only.")
-    commands = [code.execute, transform.transform, detect.detect, search.search, search.ingest]
-    for command in commands:
-        app.command(command)
-    for noun in (
-        doc.app,
-        jobs.app,
-        files_.app,
-        flow.app,
-        search.collection,
-        definitions.app,
-        admin.prompts,
-        admin.models,
-        endpoints.app,
-        access.keys,
-        access.limits,
-        access.webhooks,
-    ):
-        app.command(noun)
-    app.command("assay.commands.tenants:app", name="tenants")
-    app.command("assay.commands.conversations:app", name="conversations")
-    app.command(jobs.result)
-    app.command(admin.providers)
-    app.command(access.audit)
-    app.command("assay.commands.admin:api", help="Send any request to the API and print the answer.")
-    app.command(local.scripted_llm, name="scripted-llm")
     if plugins := [name.strip() for name in os.environ.get("ASSAY_PLUGINS", "").split(",") if name.strip()]:
         from shared.plugins import load_plugins  # noqa: PLC0415 - rarely needed
 
@@ -161,6 +145,7 @@ def completion(shell: Annotated[Literal["bash", "zsh", "fish"], Parameter(help="
 
 def _add_plugged_kinds(app: App) -> None:
     """Add a command for every kind whose row names a command that does not exist yet."""
+    from assay.commands.run import submitting  # noqa: PLC0415
     from shared.kinds import KINDS  # noqa: PLC0415 - pydantic costs a tenth of a second
 
     for kind in KINDS.values():

@@ -13,7 +13,6 @@ from cyclopts import App, Parameter
 from assay.calls import rest
 from assay.calls.call import without_none
 from assay.commands import show
-from assay.commands.evaluate import gate
 from assay.commands.ids import job_id_of
 from assay.commands.run import pair, text_of
 from assay.commands.session import UsageError, answer, confirmed, current
@@ -102,6 +101,8 @@ def publish_prompt(
         version = int(current().client.send(rest.draft_prompt(key, text_of(Path(source)))).version)
     evaluation = None
     if gated_by is not None:
+        from assay.commands.evaluate import gate  # noqa: PLC0415 - imports the contracts
+
         evaluation = gate(gated_by, {"prompt": f"{key}@{version}"}, require)
         if evaluation is None:
             current().warn(f"{key} version {version} is not published")
@@ -170,6 +171,8 @@ def set_chain(
         raise UsageError("name at least one PROVIDER/MODEL")
     evaluation = None
     if gated_by is not None:
+        from assay.commands.evaluate import gate  # noqa: PLC0415 - imports the contracts
+
         evaluation = gate(gated_by, {"model": model[0]}, require)
         if evaluation is None:
             current().warn(f"the models of {role} stay as they are")

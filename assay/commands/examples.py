@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from cyclopts import App
 
@@ -155,15 +155,18 @@ EXAMPLES: Mapping[str, str] = {
 _ALIASES = {"list": "ls", "get": "show", "add": "put", "remove": "rm"}
 
 
-def add_examples(app: App, path: tuple[str, ...] = ()) -> None:
-    """Put the examples into the help of all commands below the app."""
-    for name in app:
-        if name.startswith("-"):
+def add_example(app: App, words: Sequence[str]) -> None:
+    """Put its example into the help of the command that these words of a command line name."""
+    path: tuple[str, ...] = ()
+    for word in words:
+        if word.startswith("-"):
             continue
-        command, words = app[name], (*path, name)
-        if example := example_of(words):
+        if word not in app:
+            return
+        command, path = app[word], (*path, word)
+        if example := example_of(path):
             command.help_epilogue = f"Example:\n  {example}\n\n{app.help_epilogue or ''}".rstrip()
-        add_examples(command, words)
+        app = command
 
 
 def example_of(words: tuple[str, ...]) -> str | None:
