@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from .code_pages import likelier
+from .scripts import encoding_of_script, possible_encodings, sample_of
 
 #: What one data set may hold; beyond it the answer is a clear error, never a slow death.
 MAX_COLUMNS = 2_000
@@ -114,7 +115,9 @@ def read_text(path: Path, encoding: str | None = None) -> Text:
         encoding, note = encoding_of([content])
         if encoding == "windows-1252":
             encoding, note = likelier(content, note)
-        content = content.decode(encoding, errors="replace").encode()
+        text = content.decode(encoding, errors="replace")
+        note = note or _note_on_undefined(text.count("\ufffd"), encoding)
+        content = text.encode()
     if b"\r" in content[:_HEAD] and b"\n" not in content[:_HEAD]:
         content = content.replace(b"\r", b"\n")
     return Text(content, encoding or "utf-8", note)
@@ -123,12 +126,13 @@ def read_text(path: Path, encoding: str | None = None) -> Text:
 def encoding_of(pieces: Iterable[bytes]) -> tuple[str, str]:
     """Return the encoding of a text without a mark, and a note on bytes that it does not define.
 
-    Text that is no UTF-8 is damaged UTF-8 when most of its letters are, else windows-1252.
-    Raises: Unreadable when it is in neither, as Russian or Japanese text of older programs.
+    Text that is no UTF-8 is damaged UTF-8 when most of its letters are, else of a script whose usual letters it has,
+    else windows-1252. Raises: Unreadable when it is certainly none of these.
     """
     decoder = codecs.getincrementaldecoder("utf-8")(errors="surrogateescape")
     letters = odd = undefined = above = beyond = in_runs = 0
     lines: list[int] = []
+    sample = b""
     for piece in pieces:
         text = decoder.decode(piece)
         if not text.isascii():
@@ -139,6 +143,7 @@ def encoding_of(pieces: Iterable[bytes]) -> tuple[str, str]:
                 undefined += sum(piece.count(byte) for byte in _UNDEFINED)
                 beyond += len(piece) - len(piece.decode("ascii", errors="ignore"))
                 in_runs += sum(map(len, _RUN.findall(piece)))
+                sample = sample or sample_of(piece)
             lines += [above + text.count("\n", 0, place) + 1 for place in places[: _MAX_PLACES - len(lines)]]
         above += text.count("\n")
     rest = len(decoder.decode(b"", final=True))
@@ -154,10 +159,17 @@ def encoding_of(pieces: Iterable[bytes]) -> tuple[str, str]:
             "utf-8",
             f"not UTF-8, read as \ufffd: {odd} byte{'s' * (odd > 1)} in line{'s' * (len(named) > 1)} {shown}",
         )
+    script = encoding_of_script(sample)
+    if script is not None:
+        return script, ""
     if in_runs >= _MIN_RUNS and in_runs > beyond / 2:
-        raise Unreadable("the text is neither UTF-8 nor windows-1252: state its encoding")
-    note = f"not defined in windows-1252, read as \ufffd: {undefined} byte{'s' * (undefined > 1)}" if undefined else ""
-    return "windows-1252", note
+        possible = possible_encodings(sample) or "that of the program that wrote it"
+        raise Unreadable(f"the text is neither UTF-8 nor windows-1252: state its encoding, such as {possible}")
+    return "windows-1252", _note_on_undefined(undefined, "windows-1252")
+
+
+def _note_on_undefined(count: int, encoding: str) -> str:
+    return f"not defined in {encoding}, read as \ufffd: {count} byte{'s' * (count > 1)}" if count else ""
 
 
 def decoded(path: Path, encoding: str) -> Text:

@@ -142,14 +142,31 @@ def test_a_cut_last_sign_is_damage_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "encoding"),
-    [("Насос для воды", "cp1251"), ("東京の記録", "shift_jis"), ("Αντλία νερού", "cp1253"), ("北京的水泵", "gbk")],
+    ("word", "encoding", "found"),
+    [
+        ("Насос для воды", "cp1251", "windows-1251"),
+        ("東京の記録", "shift_jis", "cp932"),
+        ("Αντλία νερού", "cp1253", "windows-1253"),
+        ("北京的水泵", "gbk", "gb18030"),
+        ("서울특별시", "euc_kr", "cp949"),
+        ("臺北市", "big5", "cp950"),
+    ],
 )
-def test_text_of_another_script_is_refused_until_its_encoding_is_stated(
+def test_the_encoding_of_another_script_is_found(word: str, encoding: str, found: str, tmp_path: Path) -> None:
+    frame, table = stream(rows_of([word] * 60).decode().encode(encoding), tmp_path)
+    assert (frame["cell"].unique().to_list(), table.encoding) == ([word], found)
+
+
+@pytest.mark.parametrize(
+    ("word", "encoding"), [("ﾔﾏﾀﾞ ﾀﾛｳ", "cp932"), ("НАИМЕНОВАНИЕ", "koi8-r"), ("שלום עולם", "cp1255")]
+)
+def test_a_text_of_uncertain_script_is_refused_until_its_encoding_is_stated(
     word: str, encoding: str, tmp_path: Path
 ) -> None:
     content = rows_of([word] * 60).decode().encode(encoding)
-    with pytest.raises(Unreadable, match="neither UTF-8 nor windows-1252: state its encoding"):
+    with pytest.raises(
+        Unreadable, match=f"neither UTF-8 nor windows-1252: state its encoding, such as .*{encoding[-4:]}"
+    ):
         stream(content, tmp_path)
     frame, _ = stream(content, tmp_path, encoding)
     assert frame["cell"].unique().to_list() == [word]
