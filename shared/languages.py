@@ -62,6 +62,7 @@ class Language:
     whole_floats: bool = False  #: it writes 4 for the number 4.0
     vectors: bool = False  #: its values are vectors, which stand within prose as "1, 2"
     is_reserved: Callable[[str], bool] = lambda _name: False  #: whether no variable may have this name
+    folds_case: bool = False  #: names that differ only by the case of their letters are the same
     notebook: NotebookKernel | None = None
     magics: bool = False  #: its notebooks have IPython's magics
     cell_magics: tuple[str, ...] = ()  #: magics by which a cell of another notebook is in this language
@@ -155,6 +156,7 @@ LANGUAGES: SpecTable[Language] = SpecTable(
                 ),
             ),
             result="query",
+            folds_case=True,
             notebook=NotebookKernel("xsql", "SQL", "sql"),
             cell_magics=("sql",),
         ),

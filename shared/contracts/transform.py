@@ -218,6 +218,10 @@ class TransformInput(Request):
         if len(set(names)) != len(names):
             raise ValueError("data sets need distinct names")
         language = LANGUAGES[self.language]
+        folded = [name.casefold() for name in names]
+        if language.folds_case and len(set(folded)) != len(names):
+            twice = ", ".join(name for name in names if folded.count(name.casefold()) > 1)
+            raise ValueError(f"{language.title} does not distinguish {twice}: give the data sets other names")
         if "result" in names and language.result == "variable":
             raise ValueError("a data set cannot be named result: that is where the code puts its own")
         if reserved := [name for name in names if language.is_reserved(name)]:
