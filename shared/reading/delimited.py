@@ -21,6 +21,7 @@ from .logs import is_log, redrawn_log
 from .names import usable_names
 from .quotes import is_regular, note_on_kept, requoted, with_line_feeds, without_blanks_before
 from .sampled_types import LEAST_BYTES, read_large
+from .sections import commented_table_ends, note_on_other_table, other_table_begins, without_flags
 from .source import Unreadable
 from .stated import NOTHING_STATED, Stated
 from .surroundings import note_on_remarks, remarks_begin, rows_below
@@ -104,28 +105,24 @@ def read_delimited(
     if is_doubled:
         source = _whole(source).replace(b"\r\r\n", b"\n")
         head = _head(source)
-    drawn = _redrawn(source, head) if _is_undescribed(stated) else None
+    drawn = _redrawn(source, head, stated)
     if drawn is not None:
         source, stated = drawn.content, replace(stated, delimiter=drawn.delimiter)
         head = _head(source)
+    source, others = _first_table(source, head, stated)
+    head = _head(source) if others else head
     source, spaced = _without_blanks_before_quotes(source, head, stated.delimiter or find_delimiter(head, tab_first))
     head = _head(source) if spaced else head
-    layout = layout_of(head, tab_first, stated)
-    if layout is None:  # a row longer than the head
-        layout = layout_of(_whole(source), tab_first, stated, is_whole=True)
-        assert layout is not None
-    if any("\ufffd" in name for name in layout.names):
-        _whole(source)  # is it what the file holds, or are its names in another encoding?
-    layout = layout.usable()
+    layout = _layout(source, head, tab_first, stated)
     above = drawn.above if drawn else 0
+    source, others = (source, others) if others else _above_other_table(source, layout, above)
     if not layout.is_plain:
         content = _whole(source)
         above += content.count(b"\n", 0, layout.body) - 1
         source = layout.header() + content[layout.body :]
     if layout.delimiter == BLANKS:
         source = _with_single_blanks(_whole(source))
-    notes = [*(drawn.notes if drawn else ()), *layout.notes]
-    notes += spaced
+    notes = [*(drawn.notes if drawn else ()), *layout.notes, *spaced, *others]
     notes += ["each line ends with two carriage returns: one counts"] * is_doubled
     source = _without_remarks(source, layout, notes)
     source = _made_regular(source, head, layout, above, notes, kept)
@@ -150,11 +147,44 @@ def read_delimited(
     return frame, layout, notes
 
 
-def _redrawn(source: Path | bytes, head: bytes) -> Drawn | None:
-    """Return the table that is drawn, or a log. Raises: Unreadable, NotUtf8."""
+def _layout(source: Path | bytes, head: bytes, tab_first: bool, stated: Stated) -> Layout:
+    """Return the layout of the text. Raises: Unreadable, NotUtf8."""
+    layout = layout_of(head, tab_first, stated)
+    if layout is None:  # a row longer than the head
+        layout = layout_of(_whole(source), tab_first, stated, is_whole=True)
+        assert layout is not None
+    if any("\ufffd" in name for name in layout.names):
+        _whole(source)  # is it what the file holds, or are its names in another encoding?
+    return layout.usable()
+
+
+def _redrawn(source: Path | bytes, head: bytes, stated: Stated) -> Drawn | None:
+    """Return the table that is drawn, a log, or Eurostat's. Raises: Unreadable, NotUtf8."""
+    if not stated.skip and b"\\" in head[: head.find(b"\n")] and (drawn := without_flags(_whole(source))) is not None:
+        return drawn
+    if not _is_undescribed(stated):
+        return None
     if may_be_drawn(head) and (drawn := redrawn(_whole(source))) is not None:
         return drawn
     return redrawn_log(_whole(source)) if is_log(head, refuses=True) else None
+
+
+def _first_table(source: Path | bytes, head: bytes, stated: Stated) -> tuple[Path | bytes, list[str]]:
+    """Return the text above a second block of comments, and a note on it. Raises: NotUtf8."""
+    if not _is_undescribed(stated) or (begins := commented_table_ends(head)) is None:
+        return source, []
+    content = _whole(source)
+    return content[:begins], [note_on_other_table(content, begins, 0)]
+
+
+def _above_other_table(source: Path | bytes, layout: Layout, above: int) -> tuple[Path | bytes, list[str]]:
+    """Return the text above the names of another table, and a note on it; a large text as it is. Raises: NotUtf8."""
+    is_large = isinstance(source, Path) and source.stat().st_size >= LEAST_BYTES
+    if is_large or layout.delimiter == BLANKS or len(layout.names) < 2:
+        return source, []
+    content = _whole(source)
+    begins = other_table_begins(content, layout.delimiter, layout.body, len(layout.names))
+    return (source, []) if begins is None else (content[:begins], [note_on_other_table(content, begins, above)])
 
 
 def _without_remarks(source: Path | bytes, layout: Layout, notes: list[str]) -> Path | bytes:
@@ -297,14 +327,16 @@ def layout_of(
     """``head``: the first bytes, without a byte order mark. None when the header may go on behind them."""
     separator = _SEPARATOR_LINE.match(head)
     lines = stated.skip if stated.header_row is None else max(0, stated.header_row - 1)
-    datev, logger = (each.match(head) if _is_undescribed(stated) else None for each in (_DATEV_LINE, _LOGGER_LINE))
+    is_as_found = not stated.skip and stated.header_row in (None, 2)
+    datev, logger = (each.match(head) if is_as_found else None for each in (_DATEV_LINE, _LOGGER_LINE))
     skipped = max(*(first.end() if first else 0 for first in (separator, datev, logger)), _after_lines(head, lines))
     delimiter = stated.delimiter or (separator[1].decode() if separator else find_delimiter(head[skipped:], tab_first))
     rows, begins = _rows_of(head[skipped:], delimiter)
     if not is_whole and len(head) >= _HEAD and len(rows) < 2:
         return None
     rows = rows or [[]]
-    header = no_header(rows) if stated.header_row == 0 else find_header(rows, first=0 if stated.header_row else None)
+    first = 0 if stated.header_row else None
+    header = no_header(rows) if stated.header_row == 0 else find_header(rows, first=first, is_one=stated.is_piece)
     names, notes = header.names, list(header.notes)
     if separator:
         notes.insert(0, "the first line names the delimiter")
@@ -312,12 +344,12 @@ def layout_of(
         notes.insert(0, "the line above the header is that of a DATEV file")
     if logger:
         notes.insert(0, "the line above the header and two rows of units below it are those of a TOA5 file")
-    if lines and not separator:
+    if lines and not (separator or datev or logger):
         notes.insert(0, f"{lines} line{'s' * (lines > 1)} above the table skipped, as stated")
     after = header.first + header.rows
     if logger:
         after = min(after + _ROWS_OF_LOGGER, len(begins) - 1)
-    elif header.first >= 0 and stated.header_row is None:
+    elif header.first >= 0 and not stated.is_piece:
         count, note = rows_below(names, rows[after:])
         notes += [note] * bool(count)
         after += count
@@ -485,7 +517,7 @@ def find_delimiter(head: bytes, tab_first: bool = False) -> str:
         rows = list(csv.reader(lines, delimiter=delimiter))
         header = find_header(rows).first
         first = max(0, header)
-        widths = Counter(len(row) for row in rows[first:])
+        widths = Counter(len(row) for row in rows[first:] if row) or Counter([0])
         width, count = widths.most_common(1)[0]
         if width > 1 and len(rows[first]) > 1:
             share = count / sum(widths.values())

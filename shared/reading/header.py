@@ -36,16 +36,16 @@ class Header:
     notes: list[str]
 
 
-def find_header(sample: Sequence[Row], *, is_sheet: bool = False, first: int | None = None) -> Header:
+def find_header(
+    sample: Sequence[Row], *, is_sheet: bool = False, first: int | None = None, is_one: bool = False
+) -> Header:
     """Find the header of a table of which ``sample`` are the first rows, unchanged; blank ones are empty.
 
     ``is_sheet``: it has merged cells, so that a row of names with a gap is more likely the upper one of two.
-    ``first``: the row of the names, from 0, where the caller states it.
+    ``first``: the row of the names, from 0, where the caller states it; ``is_one``: it is certainly the only one.
     """
     if first is not None:
-        row = [_as_name(cell) for cell in sample[first]] if first < len(sample) else []
-        names, named = with_names(row)
-        return Header(first, 1, names, named)
+        return _stated_header(sample, first, is_sheet=is_sheet, is_one=is_one)
     first = _first_row(sample, is_sheet=is_sheet)
     if not any(map(_filled, sample[:first])) and _is_missing(sample[first : first + _MAX_BELOW]):
         return no_header(sample)
@@ -54,12 +54,24 @@ def find_header(sample: Sequence[Row], *, is_sheet: bool = False, first: int | N
     first, rows = first - banners, rows + banners
     notes = [f"{_lines(first)} above the header skipped"] if any(map(_filled, sample[:first])) else []
     row = _joined([[_as_name(cell) for cell in each] for each in sample[first : first + rows]])
-    if rows > 1:
-        notes.append(f"the names are in {_ROWS[rows]} rows, and were joined")
+    notes += _note_on_rows(rows)
     if first and _COMMENT.match(row[0]) and len(row) > 1:
         row[0] = _COMMENT.sub("", row[0], count=1).strip() or row[0]
     names, named = with_names(row)
     return Header(first, rows, names, notes + named)
+
+
+def _stated_header(sample: Sequence[Row], first: int, *, is_sheet: bool, is_one: bool) -> Header:
+    """Return the header that begins with this row: over several rows if it is found so, unless ``is_one``."""
+    detected = None if is_one or first >= len(sample) else find_header(sample[first:], is_sheet=is_sheet)
+    rows = detected.rows if detected is not None and detected.first == 0 else 1
+    row = _joined([[_as_name(cell) for cell in each] for each in sample[first : first + rows]])
+    names, named = with_names(row)
+    return Header(first, rows, names, _note_on_rows(rows) + named)
+
+
+def _note_on_rows(count: int) -> list[str]:
+    return [f"the names are in {_ROWS[count]} rows, and were joined"] if count > 1 else []
 
 
 def _is_missing(rows: Sequence[Row]) -> bool:
@@ -134,9 +146,11 @@ def _are_titles(above: Sequence[Row], width: int, names: Row, below: Row | None)
 
 
 def differs(names: Row, below: Row) -> bool:
-    """Return whether a row of names is above a row of values: text above a number or a date."""
-    pairs = zip(names, below, strict=False)
-    return any(value.strip() and _is_value(value) and name.strip() and not _is_value(name) for name, value in pairs)
+    """Return whether a row of names is above a row of values: text above a number or a date, or dates above numbers."""
+    pairs = [(name.strip(), value.strip()) for name, value in zip(names, below, strict=False)]
+    dated = [name for name, value in pairs if _DAY.match(name) and _PLAIN_NUMBER.fullmatch(value)]
+    is_text = any(value and _is_value(value) and name and not _is_value(name) for name, value in pairs)
+    return is_text or len(dated) >= _MIN_ALIKE
 
 
 def _is_value(cell: str) -> bool:

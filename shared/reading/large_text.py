@@ -292,7 +292,7 @@ def _pieces(text: _Text) -> Iterator[pl.DataFrame]:
                 source = text.header + (closed_up(content, text.delimiter) if text.is_spaced else content)
                 own: list[BadRow] | None = None if text.misfits is None else []
                 kept: list[int] = []
-                stated = Stated(delimiter=text.delimiter, header_row=1)
+                stated = Stated(delimiter=text.delimiter, header_row=1, is_piece=True)
                 cells, *_ = read_delimited(source, stated=stated, misfits=own, kept=kept, left_out=text.left_out)
                 above = _count(text.file, 0, begins, b"\n") - text.header.count(b"\n") if own or kept else 0
                 text.kept.extend(line + above for line in kept)

@@ -16,6 +16,7 @@ from .cells import ColumnReading
 from .columnar import check_size, read_arrow, read_parquet
 from .columns import ColumnSummary, TypeName, profile, type_name
 from .delimited import NotUtf8, read_delimited
+from .doubts import note_doubts
 from .found import FoundReading, decimal_of
 from .html_tables import DELIMITER, table_of
 from .json_tables import read_json, read_json_lines
@@ -57,6 +58,7 @@ def read(path: Path, name: str, stated: Stated = NOTHING_STATED) -> TableRead:
     with unpacked(path, name) as (content, inner):
         table = _read(content, inner, stated)
     check_size(table.frame.height, table.frame.width)
+    note_doubts(table.frame, table.columns)
     return table._replace(notes=[*table.notes, *note_on_totals(table.frame)])
 
 

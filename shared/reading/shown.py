@@ -13,6 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from .cells import ColumnReading
+from .ods_formats import CONTENT, OdsFormats
 
 _STYLES, _MAX_STYLES = "xl/styles.xml", 20_000_000
 _CUSTOM = re.compile(rb'<numFmt\b(?=[^>]* numFmtId="(\d+)")(?=[^>]* formatCode="([^"]*)")')
@@ -32,10 +33,15 @@ class Formats:
     percent: Counter[int] = field(default_factory=Counter)
 
 
-def formats_of(path: Path, sheet: str, above: int) -> Formats:
-    """Return the formats of a sheet's cells below the rows ``above``; none where they cannot be read."""
+def formats_of(path: Path, sheet: str, place: int, above: int) -> Formats:
+    """Return the formats of a sheet's cells below the rows ``above``; none where they cannot be read.
+
+    ``sheet``: the part of an xlsx file; ``place``: the number of the sheet, from 0.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
+            if CONTENT in archive.namelist():
+                return _of_ods(archive, place, above)
             if _STYLES not in archive.namelist() or archive.getinfo(_STYLES).file_size > _MAX_STYLES:
                 return Formats()
             styles = _styles(archive.read(_STYLES))
@@ -120,6 +126,17 @@ def _of_cells(archive: zipfile.ZipFile, sheet: str, above: int, styles: Mapping[
                 if match[3] in styles and int(match[2]) > above:
                     by_column[column][styles[match[3]]] += 1
             kept = piece[-_KEPT:]
+    return _formats(by_column, least)
+
+
+def _of_ods(archive: zipfile.ZipFile, place: int, above: int) -> Formats:
+    read = OdsFormats(place, above)
+    read.read(archive)
+    return _formats(read.counts, read.least)
+
+
+def _formats(by_column: Mapping[int, Counter[str]], least: int) -> Formats:
+    """``least``: the first column that has a cell."""
     formats = Formats()
     for column, counts in by_column.items():
         formats.percent[column - least] = counts.pop("%", 0)

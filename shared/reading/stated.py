@@ -31,6 +31,7 @@ class Stated:
     header_row: int | None = None  #: line of the names, from 1; 0: there are none
     skip: int = 0  #: lines above the table
     decimal: str | None = None
+    is_piece: bool = False  #: of a larger table: its first line has the names, and the next one is a row
     na_values: tuple[str, ...] = ()  #: with an empty one among them, instead of the usual ones
 
     @property

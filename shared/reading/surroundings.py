@@ -14,7 +14,8 @@ from .header import DATE
 _UNITS = frozenset(
     "% ‰ °C °F K ° deg degC C F m cm mm km µm nm m2 m² m3 m³ ha km² l L ml mL g kg mg t s sec min h d ms hPa kPa Pa bar"  # noqa: SIM905
     " mbar psi m/s km/h kn V mV kV A mA W kW MW kWh MWh Wh J kJ N kN Hz kHz MHz ohm Ω S µS/cm mS/cm ppm ppb mg/l mg/L"
-    " µg/m³ g/m³ W/m2 W/m² lux lx dB dBm pH - EUR € USD $ number count Mio. TEUR".split()
+    " µg/m³ g/m³ W/m2 W/m² lux lx dB dBm pH - EUR € USD $ number count Mio. TEUR second seconds Volt Volts"
+    " Ampere Amp Watt Hertz".split()
 )
 _IN_BRACKETS = re.compile(r"\[[^\[\]]{1,20}\]|\([^()\d]{1,20}\)")
 _DATE_FORMAT = re.compile(r"(?=.*yy)[dmyhst.:/ -]{6,25}", re.IGNORECASE)
@@ -24,6 +25,8 @@ REMARK = re.compile(
     re.IGNORECASE,
 )
 _ROWS_OF_QUALTRICS, _IMPORT_ID = 2, '{"ImportId":'  #: the text of each question, and its id
+#: How wide the columns are, and whether they hold strings, dates or numbers, in files of the U.S. Geological Survey.
+_WIDTH = re.compile(r"\d{1,4}[sdn]")
 _RULE = re.compile(r"[_=*-]{4,200}")
 _TAIL, _MAX_REMARKS = 16_384, 40
 _TOTAL = (
@@ -40,6 +43,8 @@ def rows_below(names: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[int
             _ROWS_OF_QUALTRICS,
             "the questions and the import ids below the names, as Qualtrics writes them, left out",
         )
+    if len(rows) > 1 and len(rows[0]) == len(names) > 1 and all(map(_WIDTH.fullmatch, rows[0])):
+        return 1, "the row of widths below the names left out"
     units = _units_in(names, rows)
     return int(bool(units)), units
 

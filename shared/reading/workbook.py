@@ -85,7 +85,7 @@ def read_workbook(
     frame, marks = _with_marks(frame, stated, partial(rows, n_rows=frame.height))
     frame, blank = _without_blank_rows(frame)
     place = reader.sheet_names.index(chosen)
-    frame, shown = as_shown(_whole_numbers(frame), formats_of(path, _part(path, place), above))
+    frame, shown = as_shown(_whole_numbers(frame), formats_of(path, _part(path, place), place, above))
     frame, columns = _without_missing(frame, stated, is_typed)
     columns = {**columns, **{name: replace(columns.get(name, made), note=made.note) for name, made in shown.items()}}
     _add_missing(columns, marks)
@@ -266,7 +266,7 @@ def _header(rows: list[list[str]], stated: Stated) -> tuple[Header, int]:
         return no_header(below), skipped
     header = find_header(below, is_sheet=True, first=0 if stated.header_row else None)
     count, note = rows_below(header.names, below[header.first + header.rows :])
-    if stated.header_row is None and count:
+    if count:
         header = replace(header, rows=header.rows + count, notes=[*header.notes, note])
     return header, skipped
 

@@ -233,9 +233,9 @@ EXPORTS: dict[str, tuple[str | bytes, dict[str, list[Any]], tuple[str, ...]]] = 
     ),
     "eurostat.tsv": (
         "freq,unit,geo\\TIME_PERIOD\t2021 \t2022 \nA,NR,DE\t83155031 \t83237124 \nA,NR,FR\t: \t67871925 p\n",
-        {"freq,unit,geo\\TIME_PERIOD": ["A,NR,DE", "A,NR,FR"], "2021": [83155031, None],
-         "2022": ["83237124 ", "67871925 p"]},
-        ("read as missing",),
+        {"freq": ["A", "A"], "unit": ["NR", "NR"], "geo": ["DE", "FR"], "2021": [83155031, None],
+         "2022": [83237124, 67871925]},
+        ("read as missing", "the first column was split: freq, unit, geo", "left out: p x 1"),
     ),
     "worldbank.csv": (
         '"Data Source","World Development Indicators",\n\n"Last Updated Date","2024-01-31",\n\n'
