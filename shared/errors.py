@@ -186,7 +186,7 @@ class UnknownArchiveFormat(AssayError):
     remedy = "Upload one of those; pack a single file into an archive first."
 
     def __init__(self) -> None:
-        super().__init__("upload a tar (plain, gz, bz2, xz or zst) or a zip archive")
+        super().__init__("not an archive; give a folder, a tar (plain, gz, bz2, xz or zst) or a zip archive")
 
 
 class SourceUnreadable(AssayError):

@@ -153,6 +153,16 @@ def names(tenant: str, ids: Collection[str]) -> Select[str, str]:
     return select(api_keys.c.id, api_keys.c.name).where(api_keys.c.tenant_id == tenant, api_keys.c.id.in_(ids))
 
 
+def any_of(tenant: str) -> Select[Any]:
+    """Select whether the tenant has, or had, a key."""
+    return select(exists().where(api_keys.c.tenant_id == tenant))
+
+
+def tenants(limit: int) -> Select[str]:
+    """Select the first tenants that have, or had, a key."""
+    return select(api_keys.c.tenant_id).distinct().order_by(api_keys.c.tenant_id).limit(limit)
+
+
 def used(id: str, tenant: str) -> Update:
     """Note that the key is used now, unless that was noted less than `USE_NOTED` ago."""
     now = func.clock_timestamp()

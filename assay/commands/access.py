@@ -9,7 +9,6 @@ from cyclopts import App, Parameter
 
 from assay.calls import rest
 from assay.commands import show
-from assay.commands.known_tenants import warn_of_unknown
 from assay.commands.run import given
 from assay.commands.session import answer, current
 
@@ -65,8 +64,6 @@ def show_limits(
     *, tenant: Annotated[str | None, Parameter(help="Another tenant (needs the scope admin)")] = None
 ) -> None:
     """Show quotas and what is used of them."""
-    if tenant is not None:
-        warn_of_unknown(tenant)
     answer(rest.limits() if tenant is None else rest.tenant_limits(tenant), _quotas)
 
 
@@ -88,7 +85,6 @@ def set_limits(
         tokens_per_day=tokens_per_day, requests_per_minute=requests_per_minute, weight=weight,
     )  # fmt: skip
     answer(rest.set_tenant_limits(tenant, changed), _quotas)
-    warn_of_unknown(tenant)
 
 
 @webhooks.command(name="add-secret")

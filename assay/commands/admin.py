@@ -177,10 +177,7 @@ def set_chain(
         if evaluation is None:
             current().warn(f"the models of {role} stay as they are")
             return 1
-    saved = current().client.fetch(rest.set_chain(role, chain, evaluation, require if evaluation else None))
-    current().show(saved, lambda _: None)
-    for warning in saved["warnings"]:
-        current().warn(warning)
+    answer(rest.set_chain(role, chain, evaluation, require if evaluation else None), lambda _: None)
     return 0
 
 

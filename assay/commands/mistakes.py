@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cyclopts import App, CycloptsError, MissingArgumentError, UnknownCommandError, UnknownOptionError
 
+from assay.commands.session import current
 from shared.faults import field_fault
 
 if TYPE_CHECKING:
@@ -78,8 +79,12 @@ def _missing(error: MissingArgumentError, arguments: Sequence[str]) -> str:
     if given is not None:
         return f"{given} needs a value."
     name = max(names, key=len)
-    by_place = error.argument.field_info.is_positional
-    return f"{name.strip('-').upper() if by_place else name} is missing."
+    if not error.argument.field_info.is_positional:
+        return f"{name} is missing."
+    word = name.strip("-").upper()
+    url = current().flags.url if word == "URL" else None
+    hint = f" --url chooses Assay's server in every command: give {url} as a word of its own." if url else ""
+    return f"{word} is missing.{hint}"
 
 
 def _unknown(word: str, group: str, app: App, page: str) -> str:

@@ -127,4 +127,7 @@ def confirmed(question: str, *, yes: bool) -> bool:
 
 def answer(call: ApiCall[Any], text: Callable[[Any], str | None]) -> None:
     """Send a call, and print the server's answer: unchanged as JSON, or as the text that ``text`` makes of it."""
-    current().show(current().client.fetch(call), text)
+    fetched = current().client.fetch(call)
+    current().show(fetched, text)
+    for warning in fetched.get("warnings") or () if isinstance(fetched, dict) else ():
+        current().warn(f"warning: {warning}")

@@ -8,7 +8,6 @@ from cyclopts import App, Parameter
 
 from assay.calls import rest
 from assay.commands import show
-from assay.commands.known_tenants import unknown_tenant, warn_of_unknown
 from assay.commands.session import NOT_FOUND, UsageError, answer, confirmed, current
 
 app = App(name="tenants", help="Tenants: which models they may use, and their end (needs the scope admin).")
@@ -18,7 +17,6 @@ _Tenant = Annotated[str, Parameter(help="Tenant id")]
 @app.command
 def models(tenant: _Tenant) -> None:
     """Show which models a tenant may use."""
-    warn_of_unknown(tenant)
     answer(rest.tenant_models(tenant), _models)
 
 
@@ -32,7 +30,6 @@ def set_models(
     if none == bool(model):
         raise UsageError("Name patterns of models, or --none.")
     answer(rest.set_tenant_models(tenant, model), _models)
-    warn_of_unknown(tenant)
 
 
 @app.command(name="reset-models")
@@ -49,8 +46,8 @@ def delete(
 ) -> int:
     """End a tenant's keys at once, and delete all that it has; this cannot be undone."""
     session = current()
-    if reason := unknown_tenant(tenant):
-        session.warn(f"assay: {reason}")
+    if unknown := session.client.fetch(rest.tenant_limits(tenant)).get("warnings"):
+        session.warn(f"assay: {unknown[0]}")
         return NOT_FOUND
     if not confirmed(f"Delete tenant {tenant} with its keys, jobs, files, flows and collections?", yes=yes):
         session.warn("Nothing was changed.")

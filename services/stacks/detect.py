@@ -35,13 +35,23 @@ from shared import VERSION
 from shared.contracts.definitions import Definition, DefinitionSet
 from shared.contracts.detect import DetectInput, DetectResult, RuleSet
 from shared.contracts.files import FileInfo
-from shared.errors import JobCancelled, SourceNotAllowed
+from shared.errors import JobCancelled, SourceNotAllowed, SourceTooLarge, SourceUnreadable, UnknownArchiveFormat
 from shared.jobs.job import Context
 from shared.stacks.definitions import EMPTY
 
 #: A smaller archive is detected in less time than a lookup in the shared store takes.
 SHARED_FROM_BYTES = 64 << 10
 _NOT_ASKED = "no model provider is configured: the detection ran as static"
+
+
+@contextmanager
+def _naming(archive: str) -> Iterator[None]:
+    """Name the archive in what is wrong with it."""
+    try:
+        yield
+    except (SourceTooLarge, SourceUnreadable, UnknownArchiveFormat) as error:
+        error.detail = f"{archive}: {error.detail}"
+        raise
 
 
 @dataclass(frozen=True)
@@ -171,7 +181,8 @@ class Detect:
         given, settings, stop = request.source, self._settings, context.cancelled.is_set
         select = ArchiveSelector(self._engine.tables)
         if given.file_id is not None:
-            with context.files.open(given.file_id) as stream:
+            name = given.name or context.files.info(given.file_id).name
+            with _naming(name), context.files.open(given.file_id) as stream:
                 tree = open_archive(stream, select, settings.limits, stop)
             yield tree
         elif given.git is not None:

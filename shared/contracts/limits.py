@@ -52,3 +52,5 @@ class TenantLimits(Answer):
     """Quotas, by name"""
     weight: int = 1
     """Number of the tenant's jobs started for each job of a tenant with weight 1, while both have queued jobs"""
+    warnings: list[str] = []
+    """Warnings, such as that no API key belongs to a tenant of this name"""

@@ -153,6 +153,8 @@ class AllowedModels(Answer):
     """Patterns of `PROVIDER/MODEL`, in which `*` matches any text"""
     own: bool
     """Whether the tenant has its own list; otherwise the installation's applies"""
+    warnings: list[str] = []
+    """Warnings, such as that no API key belongs to a tenant of this name"""
 
 
 #: Variables that may hold the key of a named endpoint: no other variable can be sent anywhere by naming it.

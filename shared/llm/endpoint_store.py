@@ -15,6 +15,7 @@ from shared.db import writing
 from shared.errors import NotFound
 from shared.llm.cached_value import Fresh
 from shared.llm.tables import model_endpoints, model_vendors
+from shared.near_names import no_such
 
 
 class Kept(NamedTuple):
@@ -80,7 +81,7 @@ class EndpointStore:
         """Delete an endpoint. Raises: NotFound."""
         with self._writing() as connection:
             if connection.execute(delete(model_endpoints).where(model_endpoints.c.name == name)).rowcount != 1:
-                raise NotFound(f"There is no endpoint {name!r}.")
+                raise NotFound(no_such("endpoint", name, self.rows().named))
         self._rows.expire()
 
     def free(self, vendor: str) -> None:

@@ -26,6 +26,7 @@ from shared.llm.settings import CallSettings, ProviderSettings, endpoints
 from shared.llm.vendors.adapter import Adapter
 from shared.llm.vendors.table import VENDORS
 from shared.llm.wires.endpoint import Endpoint, own_machine
+from shared.near_names import no_such
 from shared.pasted import bare
 
 NAMED_WIRE = "openai"  #: the vendor whose SDK and wire every named endpoint has
@@ -86,7 +87,7 @@ class EndpointRegistry(Mapping[str, Endpoint]):
         if name in self._fixed:
             return self._with_learned(vendor_view(self[name], self._kept(name), self._facts_of(name)))
         if (kept := self.named().get(name)) is None:
-            raise NotFound(f"There is no endpoint {name!r}.")
+            raise NotFound(no_such("endpoint", name, self.current()))
         return self._with_learned(named_view(self[name], kept, of_file=name in self._file))
 
     def _with_learned(self, view: contract.Endpoint) -> contract.Endpoint:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from difflib import get_close_matches
 from threading import Event, Thread
 
 from sqlalchemy import Engine
@@ -33,6 +32,7 @@ from shared.llm.slots import CallSlots, SharedCallSlots
 from shared.llm.tenants import AllowedModels, DailyTokens
 from shared.llm.wires.endpoint import Endpoint
 from shared.loop import Budget
+from shared.near_names import no_such
 
 _LOAD_AFTER = 0.5  #: seconds after the first request; the first provider's SDK is loaded by then
 _LOOK_FIRST, _LOOK_AGAIN = 15.0, 10.0  #: seconds for the first check of a server, and until the next one
@@ -152,25 +152,20 @@ class LlmLayer:
         """Reset the provider's breaker so that it is called again. Raises: NotFound."""
         endpoint = self.endpoints.current().get(provider)
         if endpoint is None:
-            raise NotFound(f"There is no provider {provider!r}.")
+            raise NotFound(no_such("provider", provider, self.endpoints.current()))
         models = {link.model for chain in self.models.chains().values() for link in chain if link.provider == provider}
         for model in models:
             self._breaker.closed(endpoint.key(model))
         return self._state(endpoint, sorted(models))
 
     def unlisted(self, links: Sequence[ChainLink]) -> list[str]:
-        """Return warnings of names that their provider does not list, or that no table knows where it has no list."""
-        warnings = []
-        for provider, name in dict.fromkeys((link.provider, link.model) for link in links):
-            listed = self._adapters[provider].listed() if provider in self._adapters else frozenset()
-            known = listed or self.models.known(provider)
-            if name in known or f"{name}:latest" in known:
-                continue
-            near = get_close_matches(name, sorted(known), n=1)
-            meant = f" Did you mean {near[0]}?" if near else ""
-            says = f"{provider} does not list a model {name}." if listed else f"{provider}/{name} is not a known model."
-            warnings.append(f"{says}{meant} Check the name: `assay models test ROLE` calls it.")
-        return warnings
+        """Return the doubts about models, with each provider's own list where it has one (a request to its server)."""
+        named = {(link.provider, link.model): link for link in links}
+        doubts = [self.models.doubt(link, self._listed(link.provider)) for link in named.values()]
+        return [each for each in doubts if each is not None]
+
+    def _listed(self, provider: str) -> frozenset[str]:
+        return self._adapters[provider].listed() if provider in self._adapters else frozenset()
 
     def test(self, role: str, tenant: str, unsaved: ChainLink | None = None) -> ModelTest:
         """Make a real call to the first configured link of the role, or to ``unsaved``, regardless of its breaker.

@@ -27,6 +27,7 @@ from shared.llm.cached_value import Fresh
 from shared.llm.chat import PromptVersion, RenderedPrompt
 from shared.llm.registry import model_roles
 from shared.llm.tables import prompt_gates, prompt_labels, prompt_versions
+from shared.near_names import no_such
 
 log = logging.getLogger(__name__)
 
@@ -224,7 +225,7 @@ class PromptRegistry:
     def default(self, key: str) -> str:
         """Return the text of the prompt's file. Raises: NotFound."""
         if key not in self._files:
-            raise NotFound(f"There is no prompt {key!r}.")
+            raise NotFound(no_such("prompt", key, self._files))
         return self._files[key]
 
     def _shown(self, stored: Stored) -> Prompt:

@@ -25,12 +25,12 @@ from shared.llm.faults import NoSuchModel, UnknownProvider
 from shared.llm.tables import model_chains
 from shared.llm.vendors.table import VENDORS
 from shared.llm.wires.endpoint import Endpoint
+from shared.near_names import meant, no_such, some
 
 log = logging.getLogger(__name__)
 
 Chain = tuple[ChainLink, ...]
 Effort = Literal["quick", "thorough"]
-_MAX_NAMED = 6  #: models in a message
 
 
 def model_roles() -> dict[str, Effort]:
@@ -87,22 +87,23 @@ class ModelRegistry:
             )
         return tuple(named.values())
 
-    def doubt(self, selector: str) -> str | None:
-        """Return a warning when ``provider/model`` names a model that is not known of a provider whose models are."""
+    def named_by(self, selector: str) -> ChainLink | None:
+        """Return the model that ``provider/model`` names; None for other selectors, or without such a provider."""
         provider, _, model = selector.partition("/")
-        if not model or not self._is_configured(provider):
+        return ChainLink(provider, model) if model and self._is_configured(provider) else None
+
+    def doubt(self, link: ChainLink, listed: Collection[str] = ()) -> str | None:
+        """Return a warning when the provider's models are known, by its list or otherwise, and this is not one."""
+        known = listed or self.known(link.provider)
+        if not known or link.model in known or f"{link.model}:latest" in known:
             return None
-        known = self.known(provider)
-        if not known or model in known:
-            return None
-        return (
-            f"{provider} is not known to have a model {model!r}; it is called all the same. "
-            f"Known: {_first(known)} (`assay models ls --all`)."
-        )
+        says = "does not list" if listed else "is not known to have"
+        names = meant(link.model, known) or f"Its models are {some(known)}."
+        return f"{link.provider} {says} a model {link.model!r}; it is called all the same. {names}"
 
     def _there_are(self) -> str:
         names = {f"{link.provider}/{link.model}" for link in self._available()}
-        return f"There are {_first(names)}: `assay models ls --all`." if names else "No provider has a key here."
+        return f"There are {some(names)}: `assay models ls --all`." if names else "No provider has a key here."
 
     def set_chain(
         self,
@@ -118,7 +119,7 @@ class ModelRegistry:
         _check_role(role)
         for number, link in enumerate(links):
             if link.provider not in self._endpoints:
-                message = f"there is no provider {link.provider!r}; the providers are {', '.join(self._endpoints)}"
+                message = no_such("provider", link.provider, self._endpoints)
                 at: list[JsonValue] = ["body", "chain", number, "provider"]
                 raise UnknownProvider(f"body.chain.{number}.provider: {message}", errors=[{"loc": at, "msg": message}])
         stored: list[JsonValue] = [
@@ -226,13 +227,12 @@ class ModelRegistry:
 
     def _matching(self, selector: str, known: Sequence[ChainLink]) -> list[ChainLink]:
         """``provider/model`` when the first segment is a configured provider, else a part of a model's id."""
-        provider, _, model = selector.partition("/")
-        if model and self._is_configured(provider):
-            same = [link for link in known if (link.provider, link.model) == (provider, model)]
-            return same[:1] or [ChainLink(provider, model)]
+        if (named := self.named_by(selector)) is not None:
+            same = [link for link in known if (link.provider, link.model) == (named.provider, named.model)]
+            return same[:1] or [named]
         part = selector.lower()
         links = [link for link in known if part in link.model.lower() and self._is_configured(link.provider)]
-        if not links and model == "" and self._is_configured(selector):
+        if not links and self._is_configured(selector):
             return [link for link in known if link.provider == selector][:1]
         return links
 
@@ -275,17 +275,11 @@ class ModelRegistry:
             return _read(connection)
 
 
-def _first(names: Collection[str]) -> str:
-    """Name some of them in a sentence."""
-    shown = ", ".join(sorted(names)[:_MAX_NAMED])
-    return shown if len(names) <= _MAX_NAMED else f"{shown} and {len(names) - _MAX_NAMED} more"
-
-
 def _check_role(role: str) -> None:
     """Raise NotFound for an unknown role."""
     roles = model_roles()
     if role not in roles:
-        raise NotFound(f"There is no role {role!r}; the roles are {', '.join(roles)}.")
+        raise NotFound(no_such("role", role, roles))
 
 
 def _read(connection: Connection) -> dict[str, Chain]:

@@ -23,10 +23,11 @@ def test_a_tenant_without_keys_is_reported(shell: Shell) -> None:
                   ["tenants", "models", "defualt"], ["tenants", "set-models", "defualt", "groq/*"]):  # fmt: skip
         ran = shell(*words)
         assert ran.status == 0
-        assert "no API key belongs to the tenant 'defualt': did you mean default?" in ran.talk
+        assert "warning: No API key belongs to the tenant 'defualt'. Did you mean default?" in ran.talk
+        assert "assay keys create --tenant defualt --name NAME --scope write" in ran.talk
     gone = shell("tenants", "delete", "nope", "--yes")
-    assert (gone.status, "no API key belongs to the tenant 'nope': tenants with keys are" in gone.talk) == (3, True)
-    assert "no API key" not in shell("limits", "show", "--tenant", "default").talk
+    assert (gone.status, "No API key belongs to the tenant 'nope'. Tenants with keys are" in gone.talk) == (3, True)
+    assert "No API key" not in shell("limits", "show", "--tenant", "default").talk
     for words in (["limits", "set", "defualt"], ["tenants", "reset-models", "defualt"]):
         assert shell(*words).status == 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
 import socket
@@ -32,6 +33,7 @@ def desk(shell: Shell) -> Shell:
     written(own, "mixed/a.csv", "a\n1\n")
     written(own, "mixed/b.json", '[{"a": 1}]')
     (folder / "bin.csv").write_bytes(b"\x00\x01\x02binary")
+    (folder / "cut.tar.gz").write_bytes(gzip.compress(b"x" * 100_000)[:60])
     return own
 
 
@@ -58,7 +60,8 @@ MISTAKES: list[tuple[list[str], int, str]] = [
     (["transform", "*.foo", "total"], 2, "no file fits *.foo"),
     (["transform", "empty.csv", "total"], 1, "the file is empty"),
     (["transform", "bin.csv", "total"], 1, "binary data"),
-    (["detect", "sales.csv"], 1, "or a zip archive"),
+    (["detect", "sales.csv"], 1, "sales.csv: not an archive; give a folder, a tar"),
+    (["detect", "cut.tar.gz"], 1, "cut.tar.gz: the archive is damaged or cut off"),
     (["transform", "sales.csv", "total", "-o", "out.foo"], 2, "unsupported output format '.foo'; use one of"),
     (["transform", "sales.csv", "total", "-o", "/nosuch/out.csv"], 2, "no folder /nosuch"),
     # words and options
@@ -103,6 +106,11 @@ MISTAKES: list[tuple[list[str], int, str]] = [
     (["doc", "check", "a.py"], 2, "a.py is a program, not a document"),
     (["ingest", "nothing", "-c", "x", "--create"], 2, "the folder nothing holds no files"),
     (["keys", "create"], 2, "--name is missing"),
+    (
+        ["endpoints", "add", "x", "--url", "http://[::1]:9/v1"],
+        2,
+        "URL is missing. --url chooses Assay's server in every command: give http://[::1]:9/v1 as a word of its own.",
+    ),
     (["listen"], 2, "--forward-to is missing"),
     (["flow", "edit", "x"], 2, "is missing"),
     (["webhooks", "remove-secret"], 2, "is missing"),
@@ -137,8 +145,13 @@ MISTAKES: list[tuple[list[str], int, str]] = [
     (["collection", "get", "nosuch"], 3, "There is no collection nosuch"),
     (["search", "x", "-c", "nosuch"], 3, "There is no collection nosuch"),
     (["ingest", "sales.csv", "-c", "nosuch"], 3, "There is no collection nosuch"),
-    (["prompts", "get", "nosuch"], 3, "There is no prompt 'nosuch'"),
-    (["models", "set", "nosuch.role", "groq/x"], 3, "the roles are"),
+    (["prompts", "get", "nosuch"], 3, "There is no prompt 'nosuch'. The prompts are "),
+    (["prompts", "get", "transform"], 3, "There is no prompt 'transform'. Did you mean execution.transform?"),
+    (["prompts", "versions", "execution.transfrom"], 3, "Did you mean execution.transform?"),
+    (["models", "set", "nosuch.role", "groq/x"], 3, "The roles are"),
+    (["models", "set", "transform", "groq/x"], 3, "There is no role 'transform'. Did you mean execution.transform?"),
+    (["models", "set", "flows.edit", "goq/x"], 3, "There is no provider 'goq'. Did you mean groq?"),
+    (["endpoints", "test", "goq"], 3, "There is no endpoint 'goq'. Did you mean groq?"),
     (["eval", "show", "nosuch"], 3, "There is no evaluation"),
     (["endpoints", "test", "nosuch"], 3, "There is no"),
     (["keys", "revoke", "nosuch"], 3, "There is no"),

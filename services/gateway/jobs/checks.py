@@ -194,5 +194,7 @@ async def doubts(deps: Dependencies, row: Mapping[str, Any]) -> list[str]:
     selector = overrides.get("model") or (input.get("model") if isinstance(input, Mapping) else None)
     if not isinstance(selector, str):
         return []
-    doubt = await deps.llm.ask(lambda: deps.llm.layer.models.doubt(selector))
+    models = deps.llm.layer.models
+    link = models.named_by(selector)
+    doubt = None if link is None else await deps.llm.ask(lambda: models.doubt(link))
     return [doubt] if doubt else []

@@ -22,6 +22,7 @@ from shared.jobs.record import quotas
 from shared.kinds import KINDS, case_rules
 from shared.llm.chat import ChatRequest
 from shared.llm.faults import NoSuchModel
+from shared.near_names import no_such
 
 #: Evaluations of a tenant that have something left to do.
 _MAX_OPEN = 20
@@ -89,7 +90,7 @@ def _asks(case: Case) -> bool:
 def _request_of(loc: Loc, case: Case) -> JobRequest:
     kind = KINDS.get(case.kind)
     if kind is None:
-        raise _refused((*loc, "kind"), f"there is no kind {case.kind!r}; the kinds are {', '.join(KINDS)}")
+        raise _refused((*loc, "kind"), no_such("kind", case.kind, KINDS))
     given: dict[str, Any] = {"kind": case.kind, "input": case.input}
     if case.budget is not None:
         given["budget"] = case.budget.model_dump(exclude_none=True)
@@ -136,7 +137,7 @@ async def _prompt(deps: Dependencies, loc: Loc, named: str) -> str:
     known = registry.keys()
     keys = [given] if given in known else [key for key in known if key.rpartition(".")[2] == given]
     if len(keys) != 1:
-        which = f"several prompts are called so: {', '.join(keys)}" if keys else f"there is no prompt {given!r}"
+        which = f"several prompts are called so: {', '.join(keys)}" if keys else no_such("prompt", given, known)
         raise _refused(loc, which)
     if await deps.llm.ask(lambda: registry.version(keys[0], int(version))) is None:
         raise _refused(loc, f"the prompt {keys[0]} has no version {version}")

@@ -9,8 +9,9 @@ from fastapi import Path, Request
 from sqlalchemy import Executable
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from services.gateway import known_tenants
 from services.gateway.database import Db, Unit
-from services.gateway.dependencies import Deps
+from services.gateway.dependencies import Dependencies, Deps
 from services.gateway.http import auditing
 from services.gateway.http.auth import CurrentCaller
 from services.gateway.http.rules import EndpointRules, TenantName
@@ -34,7 +35,7 @@ async def get_limits(caller: CurrentCaller, db: Db, deps: Deps) -> TenantLimits:
 @router.get("/tenants/{tenant}/limits", summary="See the quotas of any tenant")
 @EndpointRules(scope="admin")
 async def get_tenant_limits(tenant: Tenant, db: Db, deps: Deps) -> TenantLimits:
-    return await deps.quotas.view(tenant, lambda statement: _row(db, statement))
+    return await _of_tenant(tenant, db, deps)
 
 
 @router.put("/tenants/{tenant}/limits", summary="Set the quotas of a tenant")
@@ -48,7 +49,12 @@ async def set_tenant_limits(
         await auditing.record(connection, request.state.audit, caller, request, tenant, auditing.given(request))
     unit.is_audited = True
     deps.quotas.forget(tenant)  # after the commit: until then a request may bring it back
-    return await deps.quotas.view(tenant, lambda statement: _row(db, statement))
+    return await _of_tenant(tenant, db, deps)
+
+
+async def _of_tenant(tenant: str, db: AsyncConnection, deps: Dependencies) -> TenantLimits:
+    limits = await deps.quotas.view(tenant, lambda statement: _row(db, statement))
+    return limits.model_copy(update={"warnings": await known_tenants.warnings(db, tenant)})
 
 
 async def _row(db: AsyncConnection, statement: Executable) -> Mapping[str, int]:

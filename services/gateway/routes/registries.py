@@ -8,7 +8,9 @@ from typing import Annotated
 
 from fastapi import Path, Response
 from sqlalchemy import RowMapping
+from sqlalchemy.ext.asyncio import AsyncConnection
 
+from services.gateway import known_tenants
 from services.gateway.database import Db
 from services.gateway.dependencies import Deps
 from services.gateway.http.auth import CurrentCaller
@@ -311,18 +313,18 @@ async def _chains(deps: Deps) -> Models:
 
 @tenant_models_router.get("", summary="See which models a tenant may use")
 @EndpointRules(scope="admin")
-async def get_tenant_models(tenant: Tenant, deps: Deps) -> AllowedModels:
-    return await _allowed(tenant, deps)
+async def get_tenant_models(tenant: Tenant, db: Db, deps: Deps) -> AllowedModels:
+    return await _allowed(tenant, db, deps)
 
 
 @tenant_models_router.put("", summary="Choose the models that a tenant may use")
 @EndpointRules(scope="admin", audit="tenant_models.set")
 async def set_tenant_models(
-    tenant: Tenant, body: AllowedModelsInput, caller: CurrentCaller, deps: Deps, change: Change
+    tenant: Tenant, body: AllowedModelsInput, caller: CurrentCaller, db: Db, deps: Deps, change: Change
 ) -> AllowedModels:
     """Patterns of `provider/model`, for example `groq/*`; every gateway and worker follows within 2 seconds."""
     await deps.llm.ask(change.audited(lambda: deps.llm.layer.allowed.put(tenant, body.models, caller.key_id)))
-    return await _allowed(tenant, deps)
+    return await _allowed(tenant, db, deps)
 
 
 @tenant_models_router.delete(
@@ -333,7 +335,8 @@ async def reset_tenant_models(tenant: Tenant, deps: Deps, change: Change) -> Non
     await deps.llm.ask(change.audited(lambda: deps.llm.layer.allowed.remove(tenant)))
 
 
-async def _allowed(tenant: str, deps: Deps) -> AllowedModels:
+async def _allowed(tenant: str, db: AsyncConnection, deps: Deps) -> AllowedModels:
     allowed = deps.llm.layer.allowed
     models, own = await deps.llm.ask(lambda: (allowed.of(tenant), allowed.is_own(tenant)))
-    return AllowedModels(tenant=tenant, models=list(models), own=own)
+    warnings = await known_tenants.warnings(db, tenant)
+    return AllowedModels(tenant=tenant, models=list(models), own=own, warnings=warnings)

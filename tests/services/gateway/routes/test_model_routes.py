@@ -67,10 +67,10 @@ def test_one_role_is_reset_and_the_others_keep_their_models(admin: httpx.Client,
     ("model", "warned"),
     [
         ("openai/gpt-oss-120b", None),
-        ("nosuch", "groq/nosuch is not a known model."),
+        ("nosuch", "groq is not known to have a model 'nosuch'"),
         ("openai/gpt-oss-120", "Did you mean openai/gpt-oss-120b?"),
-        ("OpenAI/GPT-OSS-120B", "is not a known model."),
-        ("gpt-4", "is not a known model."),
+        ("OpenAI/GPT-OSS-120B", "Did you mean openai/gpt-oss-120b?"),
+        ("gpt-4", "is not known to have a model 'gpt-4'"),
     ],
 )
 def test_a_name_that_no_table_knows_is_saved_with_a_warning(
