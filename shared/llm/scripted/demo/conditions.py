@@ -9,9 +9,10 @@ from dataclasses import replace
 from shared.llm.scripted.demo import phrases
 from shared.llm.scripted.demo.query import Bound, Func, Key, Measure, NotUnderstood, Operator, Predicate, Query
 from shared.llm.scripted.demo.tables_seen import ColumnSeen, TableSeen
-from shared.llm.scripted.demo.words import Word
+from shared.llm.scripted.demo.words import Word, parts
 
 _TRUE, _FALSE = frozenset({"true", "yes", "1", "on"}), frozenset({"false", "no", "0", "off"})
+_OF_AGE: dict[str, Operator] = {"older": ">", "younger": "<"}  #: of a date it is the other way round
 _ORDERED = frozenset({">", ">=", "<", "<="})
 _OPPOSITE: dict[Operator, Operator] = {"missing": "present", "present": "missing", "=": "!=", "!=": "="}
 
@@ -202,7 +203,7 @@ class Conditions:
         if self.lower(end) == "between":
             return self._between(column, end + 1, at)
         operator, after = self.comparison(end)
-        if operator in _ORDERED and self._names_rows(start):
+        if operator in _ORDERED and (self._names_rows(start) or (column.type == "string" and not column.is_date)):
             return [], at
         if operator in {"missing", "present"}:
             return [_signed(Predicate(column, operator), negated)], self.skip(after, {"value", "values"})
@@ -362,9 +363,19 @@ class Conditions:
         if self.query.keys and self.query.measures:
             self._bound(self.query.measures[-1], operator, word.number)
             return [], end + 1
-        column = self.only_number()
+        if self.lower(at) in _OF_AGE:
+            column, operator = self._age(), _OF_AGE[self.lower(at)]
+        else:
+            column = self.only_number()
         self.query.notes.append(f"compared {column.name}")
         return [Predicate(column, operator, word.number)], end + 1
+
+    def _age(self) -> ColumnSeen:
+        """Return the column of ages. Raises: NotUnderstood when there are several or none."""
+        ages = [each for table in self.tables for each in table.columns if each.is_number and "age" in parts(each.name)]
+        if len(ages) != 1:
+            raise NotUnderstood("It does not see which column is the age.")
+        return ages[0]
 
     def _names_rows(self, at: int) -> bool:
         """Return whether a word names rows: ``orders over 500`` has nothing to do with the column ``order_id``."""

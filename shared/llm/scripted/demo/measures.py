@@ -12,6 +12,7 @@ from shared.llm.scripted.demo.words import Word, words_of
 
 _UNIQUE = frozenset(["distinct", "unique", "different"])
 _COUNTED_BY = frozenset({"per", "each", "every"})  #: after a word for rows: ``orders by city`` may be an order
+_BEFORE_COLUMN = frozenset({"of", "the", "for", "all", "value", "values", "in", "("})
 _SHARES = frozenset("share shares percentage percentages percent proportion proportions fraction".split())
 
 
@@ -64,7 +65,7 @@ class Measures(Conditions):
         functions, end = self._functions(at)
         if not functions:
             return at
-        end = self.skip(end, {"of", "the", "for", "all", "value", "values", "in"} if self._leads_to_column(end) else ())
+        end = self.skip(end, _BEFORE_COLUMN) if self._leads_to_column(end) else end
         columns, end = self.columns(end)
         for func in functions:
             if func == "count" and not columns:
@@ -74,8 +75,7 @@ class Measures(Conditions):
         return end
 
     def _leads_to_column(self, at: int) -> bool:
-        end = self.skip(at, {"of", "the", "for", "all", "value", "values", "in"})
-        return self.column(end) is not None
+        return self.column(self.skip(at, _BEFORE_COLUMN)) is not None
 
     def _functions(self, at: int) -> tuple[list[Func], int]:
         functions: list[Func] = []
@@ -99,7 +99,7 @@ class Measures(Conditions):
             return phrases.AGGREGATES[word.lower], at + 1
         if word.lower in phrases.HIGH | phrases.LOW and self._leads_to_column(at + 1):
             column = self.column(self.skip(at + 1, {"of", "the", "all", "value", "values"}))
-            if column is not None and column.type == "string" and not column.is_date:
+            if column is not None and (column.is_number_of_things or (column.type == "string" and not column.is_date)):
                 return None
             return ("max" if self._is_high(word.lower, column) else "min"), at + 1
         return None
@@ -124,10 +124,10 @@ class Measures(Conditions):
         self.query.share = True
         end = self.skip(at + 1, {"of", "the", "each", "all", "in", "as", "a"})
         column = self.column(end)
-        if column is not None and column.is_number:
+        if column is not None and column.is_number and not column.is_number_of_things:
             self.query.measures.append(Measure("sum", column))
             return end + 1
-        if column is None and self.lower(end) in phrases.ROWS:
+        if (column is None or column.is_number_of_things) and self.lower(end) in phrases.ROWS:
             self.query.measures.append(Measure("count", None, self.lower(end)))
             return end + 1
         return at + 1 if column is None else self._shared_by(end)

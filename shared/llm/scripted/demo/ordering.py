@@ -21,6 +21,8 @@ class Ordering(Measures):
         costly = self.lower(at) == "most" and self.lower(at + 1) == "expensive"
         if not costly and self.lower(at) not in {"cheapest", "dearest", "priciest"}:
             return at
+        if self.lower(at + 1 + costly) == "first":  # an order
+            return at
         prices = [
             column for table in self.tables for column in table.columns
             if column.is_number and {"price", "cost", "amount"} & set(parts(column.name))
@@ -74,6 +76,8 @@ class Ordering(Measures):
         word = self.lower(end)
         if word in phrases.ASCENDING | phrases.DESCENDING:
             return word in phrases.DESCENDING, self.skip(end + 1, {"order", ")", "by"} if end > at else {"order"})
+        if word in {"most", "least"} and self.lower(end + 1) == "expensive" and self.lower(end + 2) == "first":
+            return word == "most", self.skip(end + 3, {")"})
         if word in phrases.FIRST_LOW | phrases.FIRST_HIGH and self.lower(end + 1) in {"first", "to"}:
             end += 1
             end = self.skip(

@@ -72,7 +72,7 @@ COMPARISONS: Mapping[tuple[str, ...], Operator] = {
     ("up", "to"): "<=", ("not", "above"): "<=",
     **_or_equal(("greater", "more", "larger", "higher", "bigger"), ">="),
     **_or_equal(("less", "lower", "smaller", "fewer"), "<="),
-    **{(word, "than"): ">" for word in ("greater", "more", "larger", "higher", "bigger", "later", "newer")},
+    **{(word, "than"): ">" for word in ("greater", "more", "larger", "higher", "bigger", "later", "newer", "younger")},
     **{(word, "than"): "<" for word in ("less", "lower", "smaller", "fewer", "earlier", "older")},
     **dict.fromkeys([("above",), ("over",), ("exceeds",), ("exceeding",), ("beyond",), ("after",)], ">"),
     **dict.fromkeys([("below",), ("under",), ("before",)], "<"),
@@ -102,7 +102,7 @@ IS = frozenset("is are was were has have does do did = equals equal of : be bein
 ASCENDING = frozenset(["ascending", "asc", "increasing", "alphabetical", "alphabetically", "upwards"])
 DESCENDING = frozenset(["descending", "desc", "decreasing", "downwards", "reverse", "reversed"])
 FIRST_LOW = frozenset("lowest smallest least oldest earliest cheapest fewest low".split())
-FIRST_HIGH = frozenset("highest largest biggest greatest most newest latest high".split())
+FIRST_HIGH = frozenset("highest largest biggest greatest most newest latest high dearest priciest".split())
 TEXT_CHANGES: Mapping[tuple[str, ...], str] = {
     ("upper", "case"): "upper", ("uppercase",): "upper", ("upper",): "upper", ("capitals",): "upper",
     ("lower", "case"): "lower", ("lowercase",): "lower", ("lower",): "lower",

@@ -20,6 +20,10 @@ _AFTER_TASK = re.compile(
     r"|The assertions|The result must|Assertions)",
 )
 _ID = re.compile(r"(?:^|[_\W])(?:id|no|nr|key|code|zip|zipcode|postcode|year|phone|index)$|(?-i:[a-z]I[Dd])$", re.I)
+#: In the singular: ``orders`` is a count of them.
+_THINGS = frozenset(
+    "order customer user employee invoice ticket patient student person member product item booking transaction".split()
+)
 _NUMBERS = frozenset({"int", "float", "decimal"})
 _DATES = frozenset({"date", "datetime"})
 
@@ -45,8 +49,13 @@ class ColumnSeen:
 
     @property
     def is_id(self) -> bool:
-        """Return whether adding up the column makes no sense: keys, codes and years."""
-        return _ID.search(self.name) is not None
+        """Return whether adding up the column makes no sense: keys, codes, years and the numbers of things."""
+        return _ID.search(self.name) is not None or self.is_number_of_things
+
+    @property
+    def is_number_of_things(self) -> bool:
+        """Return whether the column numbers the things that it is called after: ``order`` with 1001, 1002 ..."""
+        return self.type == "int" and self.name.casefold() in _THINGS
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 
 from shared.llm.scripted.demo import phrases
 from shared.llm.scripted.demo.query import Key, Measure, NotUnderstood, Predicate, Query
 from shared.llm.scripted.demo.selection import Selection
 from shared.llm.scripted.demo.tables_seen import ColumnSeen
-from shared.llm.scripted.demo.words import Word
+from shared.llm.scripted.demo.words import Word, parts, stem
 
+_SIMILAR = 0.78  #: difflib's ratio
 _PUNCTUATION = frozenset(",;:.?!()")
 
 
@@ -19,7 +21,8 @@ class TaskParser(Selection):
 
     def parse(self) -> Query:
         """Raises: NotUnderstood."""
-        at, unknown = 0, []
+        at = 0
+        unknown: list[Word] = []
         rules: Sequence[Callable[[int], int]] = (
             self._assign, self._cheapest, self._count, self._which, self._top, self._share, self._aggregate,
             self._group, self._sort, self._direction, self._rename, self._join, self._compute, self._fill, self._change,
@@ -29,16 +32,30 @@ class TaskParser(Selection):
         while at < len(self.words):
             end = next((end for rule in rules if (end := rule(at)) > at), at)
             if end == at and not self._is_filler(self.words[at]):
-                unknown.append(self.words[at].text)
+                unknown.append(self.words[at])
             at = max(end, at + 1)
         if unknown:
-            raise NotUnderstood(f"It does not understand {', '.join(map(repr, dict.fromkeys(unknown)))} here.")
+            raise NotUnderstood(self._unread(unknown))
         self._settle_top()
         self._settle_bare()
         self._settle_rows()
+        self._settle_selected()
         if self.query.is_empty:
             raise NotUnderstood("It finds no operation in this task.")
         return self.query
+
+    def _unread(self, unknown: Sequence[Word]) -> str:
+        """Name the words that no rule reads, with the words that were probably meant."""
+        words = list(dict.fromkeys(word.text for word in unknown if word.lower not in phrases.GROUP))
+        words = words or list(dict.fromkeys(word.text for word in unknown))
+        columns = [column for table in self.tables for column in table.columns]
+        values = [value for column in columns for value in column.values if isinstance(value, str)]
+        known = {name.casefold(): name for name in [*phrases.AGGREGATES, *phrases.PERIODS, *values]}
+        known |= {part: column.name for column in columns for part in (*parts(column.name), column.name.casefold())}
+        near = [known[each] for word in words for each in get_close_matches(stem(word), known, 1, _SIMILAR)]
+        near = [each for each in dict.fromkeys(near) if each not in words]
+        meant = f" Did you mean {' and '.join(near)}?" if near else ""
+        return f"It does not understand {', '.join(map(repr, words))} here.{meant}"
 
     def _is_filler(self, word: Word) -> bool:
         if word.quoted or word.columns or word.values or word.number is not None:
@@ -97,6 +114,12 @@ class TaskParser(Selection):
         query.measures = [Measure("sum", column) for column in numbers] or [Measure("count", None)]
         names = ", ".join(column.name for column in numbers)
         query.notes.append(f"added up {names}" if names else "counted the rows")
+
+    def _settle_selected(self) -> None:
+        """Leave it at the groups where they are selected, as in SQL: ``select city, sum(amount) group by city``."""
+        grouped = [key.column for key in self.query.keys]
+        if self.query.measures and all(column in grouped for column in self.query.select):
+            self.query.select = []
 
     def _kept_with_bare(self, columns: Sequence[ColumnSeen], *, plural: bool) -> bool:
         """Settle ``cities sorted``, ``products over 5`` and ``only active``; return whether that is all."""

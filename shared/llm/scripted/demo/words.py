@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from shared.llm.scripted.demo.languages import english
 from shared.llm.scripted.demo.tables_seen import ColumnSeen, TableSeen
 
 _TOKEN = re.compile(
@@ -78,7 +79,8 @@ def parts(name: str) -> tuple[str, ...]:
 
 def words_of(text: str, tables: Sequence[TableSeen]) -> list[Word]:
     """Split a request, and join the words that name a column, a value or a table."""
-    plain = [_plain(match) for match in _TOKEN.finditer(text)]
+    meanings = english(text)
+    plain = [_plain(match, meanings) for match in _TOKEN.finditer(text)]
     vocabulary = _Vocabulary(tables)
     joined: list[Word] = []
     at = 0
@@ -89,7 +91,7 @@ def words_of(text: str, tables: Sequence[TableSeen]) -> list[Word]:
     return joined
 
 
-def _plain(match: re.Match[str]) -> Word:
+def _plain(match: re.Match[str], meanings: Mapping[str, str] = _ALIKE) -> Word:
     text = match[0]
     if match.lastgroup in {"double", "curly", "tick", "single"}:
         inner = match[match.lastgroup]
@@ -100,6 +102,7 @@ def _plain(match: re.Match[str]) -> Word:
     if match.lastgroup == "date":
         return Word(text, text, date=True)
     lower = _ALIKE.get(text, text.casefold())
+    lower = meanings.get(lower, lower)
     return Word(text, lower, number=NUMBERS.get(lower))
 
 
@@ -138,7 +141,8 @@ class _Vocabulary:
         if any(not parts(word.text) for word in (group[0], group[-1])) or any(w.lower in ",;:.?!()=<>" for w in group):
             return (), ()
         columns = self._columns.get(tuple(part for word in group for part in parts(word.text)), ())
-        values = self._values.get(tuple(word.lower for word in group), ())
+        *before, last = (word.lower for word in group)
+        values = self._values.get((*before, last)) or self._values.get((*before, stem(last)), ())
         if len(group) == 1 and group[0].lower in _NEVER_COLUMNS:  # only `IT` and `NO`, spelled as the value is
             text = group[0].text
             exact = [(column, value) for column, value in values if value == text and not text.islower()]

@@ -41,6 +41,12 @@ ORDERS = {
         "6,Dora,Bulb,Lighting,10,2.5,2025-03-10,paid,true,late\n"
     )
 }
+SHOP = {
+    "data": table(
+        "order,client,age,item name,price\n"
+        "1001,Ana,34,Mug,8\n1002,Bo,61,Teapot,40\n1003,Ana,34,Teapot,40\n1004,Cy,28,Mug,8\n"
+    )
+}
 PLACES = {**SALES, "places": table("city,country\nOslo,NO\nRome,IT\n")}
 PEOPLE = {
     "data": table("customer_id,total\n7,10\n8,20\n7,5\n"),
@@ -189,6 +195,41 @@ def test_a_small_table(task: str, columns: str | list[str] | None, rows: list[li
 )  # fmt: skip
 def test_orders(task: str, columns: str | list[str], rows: list[list[object]]) -> None:
     assert computed(task, ORDERS) == (columns if isinstance(columns, list) else columns.split(), rows)
+
+
+@pytest.mark.parametrize(
+    ("task", "columns", "rows"),
+    [
+        ("percentage of orders by client", "client orders percent",
+         [["Ana", 2, 50.0], ["Bo", 1, 25.0], ["Cy", 1, 25.0]]),  # the numbers of orders are no amounts
+        ("total by client", None, "Name the column of numbers: age, price."),
+        ("biggest order", None, "'biggest'"),
+        ("clients older than 30", ["order", "client", "age", "item name", "price"],
+         [[1001, "Ana", 34, "Mug", 8], [1002, "Bo", 61, "Teapot", 40], [1003, "Ana", 34, "Teapot", 40]]),
+        ("clients younger than 30", ["order", "client", "age", "item name", "price"], [[1004, "Cy", 28, "Mug", 8]]),
+        ("client over 3", None, "Name the column of numbers"),  # a text has no order to compare with
+        ("total price of mugs", "price", [[16]]),
+        ("average price per item name, most expensive first", ["item name", "price"], [["Teapot", 40.0], ["Mug", 8.0]]),
+        ("SUM(price) GROUP BY client", "client price", [["Ana", 48], ["Bo", 40], ["Cy", 8]]),
+        ("select client, sum(price) group by client", "client price", [["Ana", 48], ["Bo", 40], ["Cy", 8]]),
+        ("Summe price pro client", "client price", [["Ana", 48], ["Bo", 40], ["Cy", 8]]),
+        ("Wie viele Zeilen pro client", "client rows", [["Ana", 2], ["Bo", 1], ["Cy", 1]]),
+        ("durchschnittlicher price nach client, höchste zuerst", "client price",
+         [["Bo", 40.0], ["Ana", 24.0], ["Cy", 8.0]]),
+        ("somme de price par client", "client price", [["Ana", 48], ["Bo", 40], ["Cy", 8]]),
+        ("promedio de price por client", "client price", [["Ana", 24.0], ["Bo", 40.0], ["Cy", 8.0]]),
+        ("total media by client", None, "'media'"),  # English: not the Spanish average
+        ("totl price by cleint", None, "'totl', 'cleint' here. Did you mean total and client?"),
+        ("total pric for teapotts", None, "'pric', 'teapotts' here. Did you mean price and Teapot?"),
+        ("Gewinn pro Land", None, "'Gewinn', 'Land' here."),
+    ],
+)  # fmt: skip
+def test_words_of_strangers(task: str, columns: str | list[str] | None, rows: list[list[object]] | str) -> None:
+    if isinstance(rows, str):
+        assert rows in reply(task, SHOP)
+        return
+    assert columns is not None
+    assert computed(task, SHOP) == (columns if isinstance(columns, list) else columns.split(), rows)
 
 
 @pytest.mark.parametrize(
