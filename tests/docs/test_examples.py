@@ -19,7 +19,6 @@ from tests.assay.terminal import Shell, plain
 from tests.docs.examples import DATA, PAGES, ROOT, RUN, SHOWN, Block, blocks, script, starts
 from tests.support.forks import commands
 
-FILES = Path(__file__).with_name("files")
 BLOCKS = [block for page in PAGES for block in blocks(page)]
 
 
@@ -27,11 +26,17 @@ def names(value: object) -> str:
     return value.place if isinstance(value, Block) else str(value)
 
 
+def clone(parent: Path, name: str) -> Path:
+    """Return a folder with what the pages use of a clone: its environment, and the files for trying."""
+    folder = parent / name
+    shutil.copytree(ROOT / "examples" / "files", folder / "examples" / "files")
+    (folder / ".venv").symlink_to(sys.prefix)
+    return folder
+
+
 def terminal(servers_folder: Path, name: str) -> Shell:
     """Return the terminal of a person who has cloned the repository and made its environment."""
-    folder = servers_folder / name
-    shutil.copytree(FILES, folder)
-    (folder / ".venv").symlink_to(sys.prefix)  # as in a clone
+    folder = clone(servers_folder, name)
     path = os.pathsep.join([str(commands()), str(Path(sys.executable).parent), os.environ["PATH"]])
     home, profiles = servers_folder / f"{name}-home", servers_folder / f"{name}.toml"
     own = {"ASSAY_HOME": str(home), "ASSAY_CONFIG": str(profiles), "ASSAY_PORT": "0"}
@@ -60,8 +65,9 @@ def reader(servers_folder: Path) -> Iterator[Shell]:
 @pytest.mark.slow(seconds=7)
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("page", [page for page in PAGES if script(page) and not starts(page)], ids=named)
-def test_what_a_page_tells_to_type_works(reader: Shell, page: Path) -> None:
-    _follow(reader, page)
+def test_what_a_page_tells_to_type_works(reader: Shell, page: Path, tmp_path: Path) -> None:
+    """Each page works in a clone of its own: it uses no file that another page, or only this test, has."""
+    _follow(Shell(clone(tmp_path, "clone"), reader.env), page)
 
 
 @pytest.mark.slow(seconds=60)
@@ -69,9 +75,6 @@ def test_what_a_page_tells_to_type_works(reader: Shell, page: Path) -> None:
 @pytest.mark.parametrize("page", [page for page in PAGES if starts(page)], ids=named)
 def test_a_page_that_starts_an_installation_works_with_that_one(servers_folder: Path, page: Path) -> None:
     shell = terminal(servers_folder, page.stem)
-    for file in shell.folder.iterdir():  # a new user has none of the tests' files
-        if file.is_file():
-            file.unlink()
     try:
         _follow(shell, page)
     finally:
