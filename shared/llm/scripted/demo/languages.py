@@ -11,8 +11,8 @@ _TABLES: Mapping[str, Mapping[str, str]] = {
     "German": {
         "total": "summe gesamtsumme insgesamt", "average": "durchschnitt mittelwert durchschnittlich durchschnittliche "
         "durchschnittlicher", "number": "anzahl", "how": "wie", "many": "viele", "by": "nach pro je",
-        "each": "jede jeden jedes jeder", "of": "von vom der des", "the": "die das den dem ein eine einen", "and": "und",
-        "where": "wo wobei deren", "only": "nur", "show": "zeige zeig", "sorted": "sortiert geordnet",
+        "each": "jede jeden jedes jeder", "of": "von vom der des", "the": "die das den dem ein eine einen",
+        "and": "und", "where": "wo wobei deren", "only": "nur", "show": "zeige zeig", "sorted": "sortiert geordnet",
         "sort": "sortiere ordne", "descending": "absteigend", "ascending": "aufsteigend",
         "highest": "höchste höchster höchstes größte größter", "lowest": "niedrigste niedrigster kleinste kleinster",
         "first": "zuerst erste ersten", "minimum": "minimum", "maximum": "maximum", "month": "monat", "year": "jahr",
@@ -23,8 +23,9 @@ _TABLES: Mapping[str, Mapping[str, str]] = {
         "total": "somme total totaux", "average": "moyenne moyen", "number": "nombre", "by": "par", "each": "chaque",
         "of": "de des du d", "the": "le la les l", "and": "et", "where": "où dont", "only": "seulement uniquement",
         "show": "affiche montre", "sorted": "trié triés triée triées", "sort": "trie trier",
-        "descending": "décroissant", "ascending": "croissant", "for": "pour", "minimum": "minimum", "maximum": "maximum",
-        "month": "mois", "year": "année an", "is": "est", "or": "ou", "rows": "lignes", "without": "sans", "in": "en",
+        "descending": "décroissant", "ascending": "croissant", "for": "pour",
+        "minimum": "minimum", "maximum": "maximum", "month": "mois",
+        "year": "année an", "is": "est", "or": "ou", "rows": "lignes", "without": "sans", "in": "en",
     },
     "Spanish": {
         "total": "suma total", "average": "promedio media", "number": "número cantidad", "by": "por", "each": "cada",

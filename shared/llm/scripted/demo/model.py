@@ -21,7 +21,8 @@ from shared.llm.scripted.script import ScriptedCall, ScriptedFault, ScriptedRepl
 _WHO = "This is the demo model: it follows rules, and no provider was called."
 _REAL = "For any wording, stop this installation, set the key of a provider such as GROQ_API_KEY, and run `assay up`."
 _CAN_TRANSFORM = (
-    "In English, and simple ones in German, French and Spanish, it reads totals, counts, averages, minima and maxima by column or by month, conditions, sorting, the top rows, "
+    "It reads tasks in English, and simple ones in German, French and Spanish: totals, counts, averages, minima and "
+    "maxima by column or by month, conditions, sorting, the top rows, "
     "distinct values, new, renamed and removed columns, joins of two tables on a shared column, "
     "and with the output `plot` bar and line charts of groups."
 )
