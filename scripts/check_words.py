@@ -39,6 +39,13 @@ WORDS: dict[str, tuple[str, str]] = {
     "goes on": (r"go(?:es)? on|went on|going on", "continues"),
     "is no": (r"(?<!there )(?:is|are) no(?! longer| more| later)", "is not a, unlimited, missing"),
     "without end": (r"without end|so many", "unlimited, or the number"),
+    "is none": (r"(?<!there )(?:is|are) (?-i:none)(?! of)", "is missing, is not one"),
+    "bear": (r"bears?|bore|borne", "accept, allow, tolerate"),
+    "in spite of": (r"in spite of", "despite, although"),
+    "one's own": (r"one's own", "your own, its own"),
+    "under way": (r"under way", "in progress, running, open"),
+    "held against": (r"(?:hold|held|holds|holding) (?:\w+ )?against", "compare with, check against"),
+    "broken off": (r"(?:break|breaks|broke|broken|breaking) off", "end, close, cut"),
     "stranger": (r"strangers?", "untrusted"),
     "archaic": (
         r"seldom|thereby|hitherto|thereof|therein|whereby|lest|upon|shall|nought|naught|wholly|fares?|meanwhile it",

@@ -370,7 +370,7 @@ describe("what is chosen and in sight", () => {
 });
 
 describe("what would be undone", () => {
-  it("is the newest change, one's own newest, and what was undone last", () => {
+  it("is the newest change, the user's own newest, and what was undone last", () => {
     const changes = [
       change(5, 4, "deleteNode", { actor: "other" }),
       change(4, 3, "addNode", { undone: true, undone_version: 7 }),

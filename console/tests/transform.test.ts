@@ -32,7 +32,7 @@ const attempt = (number: number, rows: unknown[][] | null): Iteration =>
   ({ number, code: "x", outcome: "result", message: "", seconds: 0, table: rows === null ? null : { columns: [{ name: "id", type: "int" }, { name: "n", type: "int" }], rows, row_count: rows.length, file_id: null } }) as unknown as Iteration;
 
 describe("an attempt's table", () => {
-  it("is held against the last attempt that came to one, else against the input", () => {
+  it("is compared with the last attempt that came to one, else with the input", () => {
     const attempts = [attempt(1, [[1, 5]]), attempt(2, null), attempt(3, [[1, 6], [2, 7]])];
     expect(comparedAttempt(attempts, 2, null)).toMatchObject({ from: "attempt 1", by: "key", key: "id", changed: 1, added: 1, dropped: 0 });
     expect(comparedAttempt(attempts, 1, null)).toBeNull();

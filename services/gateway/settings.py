@@ -41,7 +41,7 @@ class HttpSettings(BaseSettings):
     wrong_keys_per_minute: int = Field(60, ge=1, description="Unknown keys of one address in a minute, then it waits")
     streams_per_key: int = Field(100, ge=1, description="Event streams that one key may have open at one gateway")
     mcp_calls_per_key: int = Field(
-        100, ge=1, description="Requests to /mcp that one key may have under way at one gateway"
+        100, ge=1, description="Requests to /mcp that one key may have in progress at one gateway"
     )
     key_days: float = Field(0, ge=0, description="How long a key is good that is made without an end; 0 is for ever")
     head_seconds: float = Field(10, gt=0, description="How long the head of a request may take to come")

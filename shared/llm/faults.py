@@ -136,7 +136,7 @@ class ServerError(ProviderFault):
 
 class StreamCut(ProviderFault):
     code, mark = "stream_cut", Mark.COUNT
-    cause = "The answer broke off before its end."
+    cause = "The answer was cut off before its end."
     remedy = _OF_THE_PROVIDER
 
 

@@ -32,7 +32,7 @@ OTHER_TABLES = {
     "services/search/embed": VENDORS,  # families of embedding models
     "shared/contracts/search.py": VENDORS,
     "services/host": KINDS,  # the process table and the demo
-    "shared/contracts/shadows.py": KINDS,  # held against the table below
+    "shared/contracts/shadows.py": KINDS,  # compared with the table below
 }
 SAMPLE = """
 if job.kind == "{0}" or language in ("{0}", "{1}"):

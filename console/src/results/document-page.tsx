@@ -59,7 +59,7 @@ function MarkedPage({ html, result, source = "", beside, onBlock }: Props & { ht
   );
 }
 
-/** What a block failed with stands in the page like any other paragraph: it is told apart. */
+/** A block's error is in the page like any other paragraph: it is marked. */
 function markFailures(main: Element, blocks: DocumentResult["blocks"]): void {
   const texts = new Set(blocks.flatMap((block) => (block.messages ?? []).filter(({ level }) => level === "error").map(({ text }) => text.trim())));
   for (const paragraph of main.querySelectorAll("p, pre")) if (texts.has(paragraph.textContent.trim())) paragraph.classList.add("failed");

@@ -62,7 +62,7 @@ async def admit(db: AsyncConnection, tenant: str) -> None:
     """Serialize new evaluations of the tenant until the transaction ends. Raises: QuotaExceeded."""
     await db.execute(quotas.one_at_a_time(tenant, "evaluations"))
     if (await db.execute(statements.open_of(tenant))).scalar_one() >= _MAX_OPEN:
-        detail = f"The tenant has {_MAX_OPEN} evaluations under way; wait for one of them, or cancel it."
+        detail = f"The tenant has {_MAX_OPEN} evaluations in progress; wait for one of them, or cancel it."
         raise QuotaExceeded(detail, retry_after=10, quota="evaluations", limit=_MAX_OPEN)
 
 

@@ -104,7 +104,7 @@ class _Endpoint:
         """Hold a slot of the key. Raises: QuotaExceeded."""
         share = self._slots.of(caller.key_id)
         if not self._slots.take(share, limit):
-            detail = f"This key has {limit} MCP requests under way, which is the most; wait for one."
+            detail = f"This key has {limit} MCP requests in progress, which is the most allowed; wait for one."
             raise QuotaExceeded(detail, retry_after=5, quota="mcp_calls", limit=limit)
         try:
             yield

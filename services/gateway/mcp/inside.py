@@ -103,7 +103,7 @@ class _Exchange(httpx2.AsyncByteStream):
             yield piece
 
     async def _next(self) -> bytes | None:
-        """Return the next piece. Raises: ReadError when the response broke off."""
+        """Return the next piece. Raises: ReadError when the response ended early."""
         assert self.task is not None
         if self._pieces.empty() and not self.task.done():
             get = asyncio.ensure_future(self._pieces.get())
@@ -115,7 +115,7 @@ class _Exchange(httpx2.AsyncByteStream):
                 get.cancel()
         if not self._pieces.empty():
             return self._pieces.get_nowait()
-        raise httpx2.ReadError("the answer broke off")
+        raise httpx2.ReadError("the answer ended early")
 
     async def aclose(self) -> None:
         """Report to the application that the reader is gone, and wait for its end."""

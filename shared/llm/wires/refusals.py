@@ -86,7 +86,7 @@ REFUSALS: tuple[Refusal, ...] = (
     ),
     # Money: it does not heal by itself, whatever the status.
     Refusal(
-        "openrouter", RateLimited, "Its budget for calls under way is used up.",
+        "openrouter", RateLimited, "Its budget for open calls is used up.",
         "https://openrouter.ai/docs/api/reference/errors-and-debugging", "2026-11-26",
         codes=("in_flight_budget_exhausted", "openrouter_in_flight_budget"), says=r"in[- ]flight (spending )?budget",
         statuses=(402, 429),

@@ -20,7 +20,7 @@ type Check = components["schemas"]["DefinitionsCheck"];
 
 const EXAMPLE = "# definitions:\n#   - id: acme-gate\n#     kind: framework\n#     name: Acme Gate\n#     files: [acme.toml]\n";
 
-/** One's own rules: the text in use, its versions, and what models named again and again without one. */
+/** The tenant's rules: the text in use, its versions, and what models named repeatedly without a rule. */
 export function Definitions() {
   const [url] = useUrl();
   const [open, setOpen] = useState(url.rules !== undefined || url.proposal !== undefined);

@@ -10,7 +10,7 @@ import { visible } from "../../shared/code/ansi";
 import { Icon } from "../../shared/values/icon";
 
 export const KINDS = ["execute", "transform", "document", "search", "ingest", "records", "flow", "detect"];
-/** The choice of a beginning and an end, which stand in the address as local times. */
+/** The choice of a beginning and an end, which the address holds as local times. */
 const BETWEEN = "between";
 const SINCE = [
   { value: "1", label: "Last hour" },
@@ -62,7 +62,7 @@ export function queryOf(url: Url): Query {
   return { ...others, kind: kind?.split(","), state: state?.split(","), outcome: outcome === undefined ? undefined : wantedOutcomes(outcome), created_after: since, created_before: timeOf(to) };
 }
 
-/** A local time of the address as one of the API; undefined of what is none. */
+/** A local time of the address as one of the API; undefined for any other text. */
 function timeOf(text: string | undefined): string | undefined {
   const at = Date.parse(text ?? "");
   return Number.isNaN(at) ? undefined : new Date(at).toISOString();

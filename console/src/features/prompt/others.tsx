@@ -11,7 +11,7 @@ import { ROLE_NAMES } from "../../shared/values/role-names";
 type Stats = components["schemas"]["Stats"];
 type Row = components["schemas"]["StatsRow"];
 
-/** All prompts beside the one that is open: those of roles, and the parts of the role that is open. */
+/** All prompts except the one that is open: those of roles, and the parts of the role that is open. */
 export function OtherPrompts({ open }: { open: string }) {
   const prompts = useQuery({ queryKey: ["prompts"], queryFn: () => get<PageOf<Prompt>>("/v1/prompts", { limit: 200 }) });
   const models = useQuery({ queryKey: ["models"], queryFn: () => get<Models>("/v1/models") });

@@ -23,7 +23,7 @@ type Tried = components["schemas"]["PromptTest"];
 /** How many of the latest jobs are one click away. */
 const QUICK = 3;
 
-/** The text in the editor, tried on a model: on the words of a job's call, or on words of one's own. */
+/** The text in the editor, tried on a model: on the words of a job's call, or on the user's own words. */
 export function Trial({ prompt, text }: { prompt: Prompt; text: string }) {
   const [url, change] = useUrl();
   const [values, setValues] = useState<Readonly<Record<string, string>>>({});

@@ -12,7 +12,7 @@ interface DataSet {
   csv?: string | null;
 }
 
-/** The first rows of a job's first data set, which its attempts are held against; null where the server does not read its form. */
+/** The first rows of a job's first data set, which its attempts are compared with; null where the server does not read its form. */
 export function useInputTable(job: Job | undefined): (Rows & { name: string }) | null {
   const data = (job?.input as { data?: DataSet[] } | null | undefined)?.data?.[0];
   const fileId = data?.file_id ?? null;

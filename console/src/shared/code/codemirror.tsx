@@ -10,7 +10,7 @@ import { invalid } from "../editing/field-errors";
 import type { EditorProps, LineMark } from "./editor-props";
 import type { Scrolls } from "./scroll-sync";
 
-/** Tab indents: whoever has no pointer is told the way out. */
+/** Tab indents: a text says how to leave the editor without a pointer. */
 const LEAVING = "Tab indents. To leave the editor press Escape, then Tab.";
 
 // Each is a file of its own: most pages need one. Not the packages lang-python and its like: each brings a grammar, a parser and

@@ -10,7 +10,7 @@ export function runKey(run: () => void, ready: boolean): (event: KeyboardEvent) 
   };
 }
 
-/** The keys, in the button that they press; they are no part of its name. */
+/** The keys, in the button that they press; they are not part of its name. */
 export function RunKeys() {
   return <kbd aria-hidden="true">Ctrl ↵</kbd>;
 }

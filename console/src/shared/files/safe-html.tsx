@@ -17,7 +17,7 @@ const ADDRESSES = new Set(["href", "xlink:href", "src", "background", "cite", "l
 const OWN_ADDRESS = /^(?:data:image\/(?:png|jpeg|gif|webp);|#)/i;
 const ADDRESS_INSIDE = /url\(\s*["']?\s*(?!#)/i; // of a fill or a filter, which may name a part of the picture only
 
-// The library's own list of allowed addresses is held against every attribute, and so took "10" of x and "2" of colspan away.
+// The library's own list of allowed addresses is checked against every attribute, and so took "10" of x and "2" of colspan away.
 const cleaner = DOMPurify(window);
 cleaner.addHook("uponSanitizeAttribute", (_node, data) => {
   const isElsewhere = ADDRESSES.has(data.attrName) ? !OWN_ADDRESS.test(data.attrValue) : ADDRESS_INSIDE.test(data.attrValue);

@@ -177,7 +177,7 @@ def test_a_key_that_this_gateway_has_not_seen_is_admitted_while_its_address_gues
         assert [sent(client, guess(number)) for number in range(5)] == [401] * 5
         assert [sent(client, guess(number)) for number in range(5, 8)] == [429] * 3
         assert sent(client, unseen) == 200
-        # Who knows the id of a key has as many guesses of its secret as anybody.
+        # Who knows the id of a key has as many guesses of its secret as others.
         wrong = [
             f"{other[:-2]}{ending}" for ending in ("ab", "cd", "ef", "gh", "ij", "kl", "mn") if ending != other[-2:]
         ]

@@ -201,7 +201,7 @@ def test_orders(task: str, columns: str | list[str], rows: list[list[object]]) -
     ("task", "columns", "rows"),
     [
         ("percentage of orders by client", "client orders percent",
-         [["Ana", 2, 50.0], ["Bo", 1, 25.0], ["Cy", 1, 25.0]]),  # the numbers of orders are no amounts
+         [["Ana", 2, 50.0], ["Bo", 1, 25.0], ["Cy", 1, 25.0]]),  # order numbers are not amounts
         ("total by client", None, "Name the column of numbers: age, price."),
         ("biggest order", None, "'biggest'"),
         ("clients older than 30", ["order", "client", "age", "item name", "price"],

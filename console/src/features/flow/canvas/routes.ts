@@ -5,7 +5,7 @@ import { curveOf, loopOf, sidesFor, wayOf, type Curve, type End } from "./lines"
 import type { DrawnEdge, DrawnNode } from "./merged-graph";
 import { portOf, type Side } from "../../../shared/flows/shapes";
 
-// Of more links than this none is led round nodes: it would take seconds, and nobody could follow them.
+// With more links than this, none is routed around nodes: it would take seconds, and no one could follow them.
 const MAX_LED = 3_000;
 const NO_CORNERS: readonly Point[] = [];
 

@@ -75,7 +75,7 @@ function Rename({ flow, onDone }: { flow: FlowView; onDone: () => void }) {
   );
 }
 
-/** `onEnding`: one's own deletion is not news to follow. */
+/** `onEnding`: the user's own deletion is not news to follow. */
 function End({ flow, onKeep, onEnding }: { flow: FlowView; onKeep: () => void; onEnding: (ends: boolean) => void }) {
   const client = useQueryClient();
   const navigate = useNavigate();

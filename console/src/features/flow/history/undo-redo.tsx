@@ -50,7 +50,7 @@ export function UndoRedo({ flow, walk, disabled }: { flow: FlowView; walk: Retur
   ));
 }
 
-/** In a menu: one's own last change, whatever others have done since. */
+/** In a menu: the user's own last change, whatever others have done since. */
 export function UndoMine({ flow, walk, disabled }: { flow: FlowView; walk: ReturnType<typeof useUndoRedo>; disabled: boolean }) {
   const { mine } = useNextSteps(flow.id);
   const write = useWrite();
