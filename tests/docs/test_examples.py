@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,15 @@ def test_data_can_be_read_and_jobs_are_jobs(block: Block) -> None:
     content = json.loads(block.text) if block.language == "json" else yaml.safe_load(block.text)
     if isinstance(content, dict) and {"kind", "input"} <= set(content):
         TypeAdapter[object](JobRequest).validate_python(content)
+
+
+def test_what_is_shown_after_an_example_is_compared_with_what_it_prints() -> None:
+    pairs = [pair for page in PAGES for pair in pairwise(blocks(page))]
+    loose = [
+        shown.place for before, shown in pairs
+        if before.language in RUN and before.reason is None and shown.language == "text" and not shown.prints
+    ]  # fmt: skip
+    assert loose == [], "write <!-- prints --> above it"
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=names)
