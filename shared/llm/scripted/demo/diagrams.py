@@ -20,7 +20,7 @@ Call = Mapping[str, JsonValue]
 _STATE = re.compile(r"Current Flow State:\n(.*?)\n\nVisual Settings:", re.DOTALL)
 _REQUEST = re.compile(r"\nUser Request: (.*)\Z", re.DOTALL)
 _NODE_LINE = re.compile(r"^(\S+) \| (.*)$")
-_EDGE_LINE = re.compile(r"^(\S+) \| (\S+) -> (\S+)")
+_EDGE_LINE = re.compile(r"^(\S+) \| (\S+) -> (\S+)(?: \| (.+))?")
 _VERBS = (
     "add|insert|create|put|append|rename|relabel|call|connect|link|join|disconnect|unlink|delete|remove|drop|color|colour"
     "|make|paint|set|change|turn|group|ungroup|undo|redo|draw|place|move|zoom|describe|arrange|lay|swap|replace"
@@ -60,6 +60,7 @@ class Edge:
     id: str
     source: str
     target: str
+    label: str = ""
 
 
 @dataclass
@@ -120,7 +121,11 @@ def _diagram(state: str) -> Diagram:
         Node(node["id"], str((node.get("data") or {}).get("label") or node["id"]), "isCollapsed" in node)
         for node in document.get("nodes", ())
     ]
-    return Diagram(nodes, [Edge(edge["id"], edge["source"], edge["target"]) for edge in document.get("edges", ())])
+    edges = [
+        Edge(edge["id"], edge["source"], edge["target"], str(edge.get("label") or ""))
+        for edge in document.get("edges", ())
+    ]
+    return Diagram(nodes, edges)
 
 
 def _listed(state: str) -> Diagram:
@@ -128,7 +133,7 @@ def _listed(state: str) -> Diagram:
     diagram = Diagram()
     for line in state.splitlines():
         if edge := _EDGE_LINE.match(line):
-            diagram.edges.append(Edge(edge[1], edge[2], edge[3]))
+            diagram.edges.append(Edge(edge[1], edge[2], edge[3], edge[4] or ""))
         elif node := _NODE_LINE.match(line):
             diagram.nodes.append(Node(node[1], node[2]))
     return diagram
@@ -181,14 +186,14 @@ def _placed(diagram: Diagram, labels: Sequence[str], where: str, anchor: str) ->
     node = diagram.node(target)
     if where in _BEFORE:
         edges = diagram.into(node)
-        calls, last = _line(diagram, labels, edges[0].source if len(edges) == 1 else None)
+        calls, last = _line(diagram, labels, edges[0] if len(edges) == 1 else None)
         for edge in edges:
             calls.append(_delete_edge(diagram, edge))
             if len(edges) > 1:
-                calls.append(_edge(diagram, edge.source, _id(labels[0])))
+                calls.append(_edge(diagram, edge.source, _id(labels[0]), edge.label))
         return [*calls, _edge(diagram, last, node.id)]
     edges = diagram.out(node)
-    calls, last = _line(diagram, labels, node.id)
+    calls, last = _line(diagram, labels, edges[0] if len(edges) == 1 else Edge("", node.id, ""))
     if len(edges) == 1:  # a step in the middle of a chain
         calls += [_delete_edge(diagram, edges[0]), _edge(diagram, last, edges[0].target)]
     return calls
@@ -196,8 +201,8 @@ def _placed(diagram: Diagram, labels: Sequence[str], where: str, anchor: str) ->
 
 def _between(diagram: Diagram, labels: Sequence[str], first: Node, second: Node) -> list[Call]:
     edge = next((e for e in diagram.edges if {e.source, e.target} == {first.id, second.id}), None)
-    source, target = (edge.source, edge.target) if edge is not None else (first.id, second.id)
-    calls, last = _line(diagram, labels, source)
+    target = second.id if edge is None else edge.target
+    calls, last = _line(diagram, labels, edge or Edge("", first.id, ""))
     removed = [_delete_edge(diagram, edge)] if edge is not None else []
     return [*calls, *removed, _edge(diagram, last, target)]
 
@@ -212,7 +217,7 @@ def _chain(diagram: Diagram, labels: Sequence[str], *, at_start: bool) -> list[C
     ends = [node for node in grown if not diagram.out(node)]
     if diagram.connects:
         return _separate(diagram, labels)
-    return _line(diagram, labels, ends[0].id if len(ends) == 1 else None)[0]
+    return _line(diagram, labels, Edge("", ends[0].id, "") if len(ends) == 1 else None)[0]
 
 
 def _separate(diagram: Diagram, labels: Sequence[str]) -> list[Call]:
@@ -220,20 +225,28 @@ def _separate(diagram: Diagram, labels: Sequence[str]) -> list[Call]:
     return [call for label in labels for call in _line(diagram, [label], None)[0]]
 
 
-def _line(diagram: Diagram, labels: Sequence[str], parent: str | None) -> tuple[list[Call], str]:
-    """Add nodes one after the other; return the calls and the last node's id."""
+def _line(diagram: Diagram, labels: Sequence[str], edge: Edge | None) -> tuple[list[Call], str]:
+    """Add nodes one after the other; return the calls and the last node's id.
+
+    The first node follows the source of ``edge``, which it takes the place of, under its label.
+    """
     calls: list[Call] = []
+    parent = None if edge is None else edge.source
+    edge_label = "" if edge is None else edge.label
     for label in labels:
         name = _id(label)
         if any(name in {node.id, _id(node.label)} for node in diagram.nodes):
             raise NotUnderstood(f"The diagram has a node {label!r} already.")
         given: dict[str, JsonValue] = {"label": label}
-        if parent is not None:
-            given["parentNodeId"] = parent
-            diagram.edges.append(Edge("", parent, name))
         diagram.nodes.append(Node(name, label))
-        calls.append(_call("addNode", given))
-        parent = name
+        if parent is not None and edge_label:
+            calls += [_call("addNode", given), _edge(diagram, parent, name, edge_label)]
+        elif parent is not None:
+            diagram.edges.append(Edge("", parent, name))
+            calls.append(_call("addNode", {**given, "parentNodeId": parent}))
+        else:
+            calls.append(_call("addNode", given))
+        parent, edge_label = name, ""
     assert parent is not None
     return calls, parent
 
@@ -261,7 +274,7 @@ def _labels(text: str) -> list[str]:
     listed = several is not None or all(re.match(r"(?:a|an|another|the)\s", piece, re.I) for piece in pieces)
     labels = [_label(piece) for piece in (pieces if listed else [text])]
     if not all(labels) or _PRONOUN.match(text):
-        raise NotUnderstood("It does not see the label of the new node.")
+        raise NotUnderstood(f"It does not see what to add for {text!r}.")
     return labels
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
@@ -26,6 +27,7 @@ _CAN_TRANSFORM = (
     "distinct values, new, renamed and removed columns, joins of two tables on a shared column, "
     "and with the output `plot` bar and line charts of groups."
 )
+_MAX_ASSERTIONS = 5  #: in an explanation
 _ASSERTIONS_FAIL = "Your code ran, but the result does not hold"
 _RAN = ("Your code ran.", "This speaks against the result", "outcome: result")
 _UNCHANGED = ("Your code ran, but it changed nothing", "outcome: no_op")
@@ -88,7 +90,8 @@ def _transform(request: ScriptedRequest) -> ScriptedReply:
         return ScriptedReply(text=said)
     last = request.messages[-1].lstrip()
     if last.startswith(_ASSERTIONS_FAIL):
-        return _explained("The result of its code does not hold your assertions.", seen.tables)
+        failing = re.findall(r"^- (.+)$", last, re.MULTILINE)[:_MAX_ASSERTIONS]
+        return _explained(f"Its result does not hold your assertions ({'; '.join(failing)}).", seen.tables)
     if last.startswith(_FAILED):
         return _explained("Its code failed, and it has no other.", seen.tables)
     tools = "run_code" in request.tools

@@ -142,7 +142,7 @@ class _Vocabulary:
             return (), ()
         columns = self._columns.get(tuple(part for word in group for part in parts(word.text)), ())
         *before, last = (word.lower for word in group)
-        values = self._values.get((*before, last)) or self._values.get((*before, stem(last)), ())
+        values = self._values.get((*before, last)) or self._values.get((*before, stem(last))) or []
         if len(group) == 1 and group[0].lower in _NEVER_COLUMNS:  # only `IT` and `NO`, spelled as the value is
             text = group[0].text
             exact = [(column, value) for column, value in values if value == text and not text.islower()]

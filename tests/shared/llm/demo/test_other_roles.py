@@ -108,8 +108,8 @@ def test_looks_groups_and_history(request_text: str, call: tuple[str, dict[str, 
     ("request_text", "reason"),
     [
         ("sing a song", "does not understand"),
-        ("make it beautiful", "does not see the label"),
-        ("make everything look nicer", "does not see the label"),
+        ("make it beautiful", "does not see what to add"),
+        ("make everything look nicer", "does not see what to add"),
         ("delete the moon", "no node 'the moon'"),
         ("connect cart to payment", "connected to Payment already"),
         ("add a cart", "a node 'Cart' already"),
@@ -123,6 +123,28 @@ def test_an_edit_outside_of_the_rules_is_refused_and_never_half_done(request_tex
     assert fault.kind == "refusal"
     assert reason in text
     assert "<response>" not in text
+
+
+@pytest.mark.parametrize("state", ["json", "lines"])
+@pytest.mark.parametrize(
+    "request_text", ["add packing before ship", "add packing between paid and ship", "add a packing step after paid"]
+)
+def test_a_step_in_a_labelled_edge_keeps_the_label(request_text: str, state: str) -> None:
+    nodes = [{"id": "a", "data": {"label": "Paid"}}, {"id": "b", "data": {"label": "Ship"}}]
+    flow = {"nodes": nodes, "edges": [{"id": "e", "source": "a", "target": "b", "label": "yes"}]}
+    shown = json.dumps(flow) if state == "json" else "a | Paid\nb | Ship\ne | a -> b | yes"
+    said = f"Current Flow State:\n{shown}\n\nVisual Settings:\n{{}}\n\nUser Request: {request_text}"
+    text, fault = ask("flows.edit", "system", said)
+    assert fault is None, text
+    listed = json.loads(text.partition("<response>")[2].partition("</response>")[0])
+    edges = [call["input"] for call in listed if call["name"] == "addEdge"]
+    assert edges == [
+        {"sourceNodeId": "a", "targetNodeId": "packing", "label": "yes"},
+        {"sourceNodeId": "packing", "targetNodeId": "b"},
+    ]
+    assert {"type": "tool_use", "name": "deleteEdge", "input": {"edgeId": "e"}} in [
+        {name: value for name, value in call.items() if name != "id"} for call in listed
+    ]
 
 
 TABLES = (

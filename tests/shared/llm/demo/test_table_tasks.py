@@ -292,6 +292,15 @@ def test_a_result_is_done_and_a_failure_is_explained() -> None:
     assert reply("total amount by city", SALES, failed, "Answer with Python code in one block") == failed
 
 
+def test_assertions_that_do_not_hold_are_named() -> None:
+    failing = (
+        "Your code ran, but the result does not hold what was asked of it:\n\nBEGIN DATA\n"
+        "- rows == 3: the result has 2 rows\nEND DATA"
+    )
+    shown = reply("total amount by city", SALES, "code", failing)
+    assert "Its result does not hold your assertions (rows == 3: the result has 2 rows)." in shown
+
+
 def test_sql_is_written_where_it_is_requested_and_checked_in_python() -> None:
     system = "You write SQL.\n```sql on the first line"
     assert "```sql\n" in reply("total amount by city", SALES, system=system)
