@@ -84,7 +84,12 @@ Exit status: 0 done, 1 failed, 2 usage, 3 not found, 4 not authorised,
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     interrupts.repeat()
-    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+    sys.exit(run(_typed() if arguments is None else arguments))
+
+
+def _typed() -> list[str]:
+    """Return the arguments as UTF-8, also where the locale is ASCII and Python reads them as such."""
+    return [os.fsencode(each).decode("utf-8", "surrogateescape") for each in sys.argv[1:]]
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -196,7 +201,7 @@ def _explain(session: CommandLine, error: BaseException) -> int:
         if status == FAILED and error.request_id:
             session.say(f"request {error.request_id}")
     else:
-        session.warn(f"assay: {error}")
+        session.warn(f"assay: {mistakes.of_file(error) if isinstance(error, OSError) else error}")
         if isinstance(error, APIConnectionError):
             session.say("Is it running? `assay status` shows it, `assay up` starts it on this machine.")
     return status
@@ -210,7 +215,7 @@ def _status_of(error: BaseException) -> int | None:
     if isinstance(error, errors.Invalid) and mistakes.says_missing(error):
         return NOT_FOUND
     meanings: list[tuple[tuple[type[BaseException], ...], int]] = [
-        ((UsageError,), USAGE),
+        ((UsageError, IsADirectoryError, NotADirectoryError, FileNotFoundError), USAGE),
         ((KeyboardInterrupt,), INTERRUPTED),
         ((BrokenPipeError,), DONE),
         ((errors.JobTimeout,), TIMED_OUT),

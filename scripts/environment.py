@@ -28,12 +28,10 @@ _MINOR = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 _COMMAND = """\
 #!{python}
-import sys
-
-from assay.command import main
+from assay.__main__ import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
 """
 
 

@@ -190,6 +190,9 @@ def _parameter(text: str) -> tuple[str, Any]:
         return name, value
 
 
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
+
+
 @models.command(name="test")
 def test_model(role: Annotated[str, Parameter(help="Role, such as execution.transform")]) -> int:
     """Send a short test message to the models of a role."""
@@ -308,10 +311,12 @@ def api(
     include: Annotated[bool, Parameter(name=["-i", "--include"], help="Show status and headers", negative="")] = False,
 ) -> None:
     """Send any request to the API and print the answer."""
+    if method.upper() not in _METHODS:
+        raise UsageError(f"{method!r} is not a method; use one of {', '.join(_METHODS)}")
     if not path.startswith("/"):
         path = f"/{path}"
     session = current()
-    reply = session.client.request(method, path, json=_body(body), headers=dict(pair(each) for each in header))
+    reply = session.client.request(method.upper(), path, json=_body(body), headers=dict(pair(each) for each in header))
     if include:
         lines = [f"HTTP {reply.status}", *(f"{name}: {value}" for name, value in reply.headers.items())]
         session.warn("\n".join(lines))

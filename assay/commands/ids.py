@@ -24,6 +24,8 @@ def whole_job_id(given: str) -> str:
         if not newest:
             raise UsageError("there is no job yet")
         return str(newest[0]["id"])
+    if given.startswith("@"):
+        raise UsageError(f"{given!r} is not the id of a job; the newest job is {LAST}")
     if not _SHORT.fullmatch(given):
         return given
     page = current().client.fetch(jobs.page(limit=_NEWEST))["items"]

@@ -16,7 +16,7 @@ from assay.commands import show, tables
 from assay.commands.describe import describe, first_line
 from assay.commands.ids import JobId
 from assay.commands.program_output import Printed
-from assay.commands.run import end, follow, pair
+from assay.commands.run import POSITIVE, end, follow, pair
 from assay.commands.session import CommandLine, UsageError, answer, current
 from assay.events import JobEvent
 
@@ -127,7 +127,7 @@ def _event_line(event: Mapping[str, Any]) -> str:
 
 
 @app.command
-def wait(id: JobId, *, timeout: Annotated[float | None, Parameter(help="Seconds")] = None) -> int:
+def wait(id: JobId, *, timeout: Annotated[float | None, Parameter(help="Seconds", validator=POSITIVE)] = None) -> int:
     """Wait until a job has ended and print its result."""
     session = current()
     return end(session, follow(session, session.client.fetch(jobs.get(id)), timeout), _tell_result)
@@ -337,7 +337,7 @@ def _calls(answer: Any) -> str:
         [
             [
                 call["turn"], call["role"], _model(call["requested"]), _model(call["served"]), call["reason"],
-                call["outcome"], call["input_tokens"], call["output_tokens"], call["cost_usd"],
+                call["outcome"], call["input_tokens"], call["output_tokens"], _dollars(call["cost_usd"]),
                 f"{call['seconds']:.2f}",
             ]
             for call in show.items(answer)
@@ -347,3 +347,7 @@ def _calls(answer: Any) -> str:
 
 def _model(name: dict[str, Any] | None) -> str | None:
     return f"{name['provider']}/{name['model']}" if name else None
+
+
+def _dollars(cost: float | None) -> str | None:
+    return None if cost is None else f"{cost:.6g}"

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cyclopts import App, CycloptsError, MissingArgumentError, UnknownCommandError, UnknownOptionError
 
 from assay.commands.session import current
 from shared.faults import field_fault
+from shared.setting_names import SETTING_NAMES
 
 if TYPE_CHECKING:
     from assay.errors import APIStatusError
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 _LISTS = {
     "job": "jobs ls", "file": "files ls", "flow": "flow ls", "collection": "collection ls", "prompt": "prompts ls",
     "evaluation": "eval ls", "key": "keys ls", "endpoint": "endpoints ls", "secret": "webhooks secrets",
+    "conversation": "conversations ls", "shadow": "eval shadows",
 }  # fmt: skip
 _SHORTEST_PREFIX = 4  #: characters of an id
 #: Words that other programs use for the same step.
@@ -48,9 +51,18 @@ def usage(error: CycloptsError, arguments: Sequence[str], app: App) -> str:
     if match := re.match(r'Invalid value for (\S+): unable to convert "(.*)" into (\w+)', text):
         wanted = {"float": "a number", "int": "a whole number"}.get(match[3], f"a {match[3]}")
         return f"{match[1]} must be {wanted}, not {match[2]!r}. {page}"
-    if isinstance(error, UnknownOptionError) and (meant := _option_with_same_start(error)) is not None:
-        text = f"Unknown option: {error.token.keyword}. Did you mean {meant}?"
+    if isinstance(error, UnknownOptionError):
+        text = _unknown_option(error, text)
     return f"{' '.join(text.split()).partition(' Available commands')[0]} {page}"
+
+
+def _unknown_option(error: UnknownOptionError, text: str) -> str:
+    """Offer the option that the given one continues, or the setting of the server that it is."""
+    given = error.token.keyword or ""
+    if (meant := _option_with_same_start(error)) is not None:
+        return f"Unknown option: {given}. Did you mean {meant}?"
+    setting = f"ASSAY_{given.strip('-').replace('-', '_').upper()}"
+    return f"Unknown option: {given}. It is a setting: {setting}=VALUE assay up." if setting in SETTING_NAMES else text
 
 
 def _option_with_same_start(error: UnknownOptionError) -> str | None:
@@ -122,7 +134,10 @@ def _unexpected(tokens: Sequence[str], arguments: Sequence[str]) -> str:
     """Name the words that are too many; they are often the rest of a text without quotes."""
     shown = " ".join(tokens)
     given = list(arguments)
-    if tokens and tokens[0] in given and (at := given.index(tokens[0])) > 1 and not tokens[0].startswith("-"):
+    after_text = (
+        tokens and tokens[0] in given and (at := given.index(tokens[0])) > 1 and not Path(given[at - 1]).is_file()
+    )
+    if after_text and not tokens[0].startswith("-"):
         return f'Unexpected words: {shown}. Put a text in quotes: "{given[at - 1]} {shown}".'
     return f"Unexpected words: {shown}."
 
@@ -132,6 +147,18 @@ def refusal(error: APIStatusError) -> str:
     faults = [_fault(each) for each in error.errors[:20]]
     text = "; ".join(dict.fromkeys(faults)) if faults else error.detail
     return f"{_sentence(text)}{_remedy(error.detail)}"
+
+
+def of_file(error: OSError) -> str:
+    """Return what a file or the disk refused, with the file's name."""
+    if isinstance(error, IsADirectoryError):
+        return f"{error.filename} is a folder, not a file"
+    if isinstance(error, PermissionError) and error.filename is not None:
+        return f"{error.filename} may not be read or written by this user: choose another file, or change its rights"
+    if error.strerror is None:
+        return str(error)
+    where = f"{error.filename}: " if error.filename is not None else ""
+    return f"{where}{error.strerror[:1].lower()}{error.strerror[1:]}"
 
 
 def says_missing(error: APIStatusError) -> bool:

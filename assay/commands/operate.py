@@ -68,9 +68,13 @@ def _served(page: Any) -> str:
     return show.table(["requested", "served", "requests", "jobs", "causes"], rows)
 
 
+def _rounded(value: object) -> object:
+    return f"{value:.6g}" if isinstance(value, float) else value
+
+
 def _table(answer: Any, names: list[str]) -> None:
     def text(page: Any) -> str:
-        rows = [[row.get(name) for name in names] for row in page["items"]]
+        rows = [[_rounded(row.get(name)) for name in names] for row in page["items"]]
         return show.table([name.replace("_", " ") for name in names], rows)
 
     current().show(answer, text)

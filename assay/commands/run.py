@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
-from cyclopts import Parameter
+from cyclopts import Parameter, validators
 
 from assay.calls import jobs
 from assay.commands.describe import Attempts, describe
@@ -28,13 +28,17 @@ from assay.commands.session import (
     current,
 )
 
+POSITIVE = validators.Number(gt=0)
+
 
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Sending:
     """How a job is sent and waited for."""
 
-    timeout: Annotated[float | None, Parameter(help="Seconds to wait; the job continues afterwards")] = None
+    timeout: Annotated[
+        float | None, Parameter(help="Seconds to wait; the job continues afterwards", validator=POSITIVE)
+    ] = None
     wait: Annotated[bool, Parameter(help="--no-wait prints the job's id at once")] = True
     label: Annotated[Sequence[str], Parameter(help="KEY=VALUE; may be repeated", negative="")] = ()
     priority: Annotated[int | None, Parameter(help="0 to 9, 9 first")] = None
@@ -198,6 +202,10 @@ def missing_file(path: Path) -> str:
     """Return a message that a file is missing, with the most similar name in the folder."""
     from difflib import get_close_matches  # noqa: PLC0415
 
+    if address := re.match(r"(?:https?|ftp|s3):/|[\w.-]+@[\w.-]+:", str(path)):
+        what = "an address, not a file: download it first (curl -O URL)"
+        what = "not an https address of a repository" if "@" in address[0] else what
+        return f"{str(path)[:200].replace(':/', '://', 1)} is {what}"
     there: list[str] = []
     with suppress(OSError):
         there = [each.name for each in path.parent.iterdir()]

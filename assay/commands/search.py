@@ -13,6 +13,7 @@ from cyclopts import App, Parameter
 
 from assay.calls import files, rest
 from assay.commands import new_collection, show
+from assay.commands.file_kinds import TABLE_ENDINGS
 from assay.commands.reading import Reading
 from assay.commands.run import Asking, Sending, given, pair, readable, run, text_of
 from assay.commands.session import CommandLine, UsageError, answer, current
@@ -157,6 +158,11 @@ def create(
 ) -> None:
     """Create a collection."""
     is_text = tables.lstrip().startswith("{")
+    if not is_text and Path(tables).suffix.lower() in TABLE_ENDINGS and Path(tables).suffix.lower() != ".json":
+        raise UsageError(
+            f"{readable(Path(tables))} holds records; a collection is created from them by "
+            f"`assay ingest {tables} -c {name} --create`"
+        )
     try:
         spec = json.loads(tables if is_text else text_of(Path(tables)))
     except ValueError as error:

@@ -110,8 +110,8 @@ def _refuse_unknown(request: Request, known: frozenset[str]) -> None:
         return
     takes = f"this operation takes {', '.join(sorted(known))}" if known else "this operation takes none"
     shown = [name[:100] for name in dict.fromkeys(unknown)][:10]
-    message = f"there is no such query parameter; {takes}"
-    raise InvalidRequest(f"query.{shown[0]}: {message}", [(["query", name], message) for name in shown])
+    message = f"is not a query parameter; {takes}"
+    raise InvalidRequest(f"{shown[0]} {message}", [(["query", name], message) for name in shown])
 
 
 async def _unit(deps: Dependencies, request: Request, rules: EndpointRules) -> UnitOfWork:

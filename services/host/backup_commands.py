@@ -32,6 +32,9 @@ def back_up(folder: InstallationFolder, file: Path) -> int:
     if file.exists() and not file.is_file():
         _say(f"{file} is not a file that can be replaced: name one.")
         return USAGE
+    if file.is_file() and file.stat().st_size and not restore.is_backup(file):
+        _say(f"{file} is not a backup, and is not replaced by one: name another file, such as {file.stem}.backup.")
+        return USAGE
     if not file.absolute().parent.is_dir():
         _say(f"There is no folder {file.parent}: create it, or name another file.")
         return USAGE

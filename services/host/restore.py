@@ -60,6 +60,14 @@ _DROPS = """
 """
 
 
+def is_backup(file: Path) -> bool:
+    """Return whether the file begins as a backup does, whole or not."""
+    with suppress(OSError, *_DAMAGE), tarfile.open(file, "r:gz") as archive:
+        first = archive.next()
+        return first is not None and first.name.partition("/")[0] in {BLOBS, MANIFEST, SEARCH, TABLES}
+    return False
+
+
 def manifest_of(file: Path) -> Manifest:
     """Read what a backup holds. Raises: RuntimeError when the file is not a whole backup."""
     with _whole(file), _opened(file) as archive:

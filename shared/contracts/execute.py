@@ -26,7 +26,7 @@ def _text(value: str) -> str:
 
 def _not_blank(value: str) -> str:
     if not value.strip():
-        raise ValueError("there is no code in it")
+        raise ValueError("must not be empty")
     return value
 
 

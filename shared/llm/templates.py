@@ -86,12 +86,15 @@ def check(text: str, default: str) -> None:
     if unknown:
         names, known = _list(unknown), _list(allowed.required | allowed.optional) or "none"
         raise PromptVariableUnknown(
-            f"Unknown: {names}. The variables are: {known}.", [(["body", "text"], f"unknown: {names}")]
+            f"Unknown: {names}. The variables are: {known}.",
+            [(["body", "text"], f"uses variables that this prompt does not have: {names}; it has {known}")],
         )
     missing = allowed.required - used.required - used.optional
     if missing:
         names = _list(missing)
-        raise PromptVariableMissing(f"Required, and not used: {names}.", [(["body", "text"], f"missing: {names}")])
+        raise PromptVariableMissing(
+            f"Required, and not used: {names}.", [(["body", "text"], f"must use the variables {names}")]
+        )
     try:
         _fill(_template(text), {name: _Anything("x") for name in allowed.required | allowed.optional})
     except (TypeError, ValueError, ArithmeticError):

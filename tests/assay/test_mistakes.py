@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import re
+import signal
 import socket
 import subprocess
+import sys
 
 import pytest
 
@@ -32,8 +33,10 @@ def desk(shell: Shell) -> Shell:
     (folder / "nothing").mkdir()
     written(own, "mixed/a.csv", "a\n1\n")
     written(own, "mixed/b.json", '[{"a": 1}]')
+    written(own, "flow.json", '{"nodes": 3}')
+    written(own, "page.md", "Say something.")
+    (folder / "bad.xlsx").write_bytes(b"PK\x03\x04 nonsense")
     (folder / "bin.csv").write_bytes(b"\x00\x01\x02binary")
-    (folder / "cut.tar.gz").write_bytes(gzip.compress(b"x" * 100_000)[:60])
     return own
 
 
@@ -61,7 +64,7 @@ MISTAKES: list[tuple[list[str], int, str]] = [
     (["transform", "empty.csv", "total"], 1, "the file is empty"),
     (["transform", "bin.csv", "total"], 1, "binary data"),
     (["detect", "sales.csv"], 1, "sales.csv: not an archive; give a folder, a tar"),
-    (["detect", "cut.tar.gz"], 1, "cut.tar.gz: the archive is damaged or cut off"),
+    (["detect", "bad.xlsx"], 1, "bad.xlsx: the archive is damaged or cut off"),
     (["transform", "sales.csv", "total", "-o", "out.foo"], 2, "unsupported output format '.foo'; use one of"),
     (["transform", "sales.csv", "total", "-o", "/nosuch/out.csv"], 2, "no folder /nosuch"),
     # words and options
@@ -123,6 +126,27 @@ MISTAKES: list[tuple[list[str], int, str]] = [
     (["api", "POST", "/v1/jobs", "--body", "[]"], 1, "body must be an object"),
     (["execute", "-c", "sales.csv"], 2, "sales.csv is a table, not a program"),
     (["execute", "-c", "a.py"], 2, "-c takes the program's text"),
+    (
+        ["transform", "https://example.com/a.csv", "total"],
+        2,
+        "https://example.com/a.csv is an address, not a file: download it first",
+    ),
+    (["detect", "git@github.com:a/b.git"], 2, "is not an https address of a repository"),
+    (["transform", "sales.csv", "total", "--timeout", "-5"], 2, "--timeout"),
+    (["jobs", "wait", "@last", "--timeout", "0"], 2, "--timeout"),
+    (["execute", "a.py", "extra", "words"], 2, "Unexpected words: extra words. See"),
+    (["execute", "-c", ""], 1, "code must not be empty"),
+    (["files", "put", "mixed"], 2, "mixed is a folder, not a file"),
+    (["collection", "create", "shop", "sales.csv"], 2, "assay ingest sales.csv -c shop --create"),
+    (["collection", "create", "shop", "nosuch.csv"], 2, "there is no file nosuch.csv"),
+    (["jobs", "get", "@latest"], 2, "the newest job is @last"),
+    (["up", "-d", "--port", "9000"], 2, "It is a setting: ASSAY_PORT=VALUE assay up."),
+    (["api", "FETCH", "/v1/jobs"], 2, "'FETCH' is not a method; use one of GET, POST"),
+    (["api", "get", "/v1/jobs?stat=x"], 1, "stat is not a query parameter; this operation takes"),
+    (["flow", "import", "flow.json"], 1, "Its `nodes` are not a list."),
+    (["conversations", "show", "nosuch"], 3, "There is no conversation nosuch. List them: assay conversations ls"),
+    (["prompts", "set", "execution.transform", "page.md"], 1, "text must use the variables fence, language"),
+    (["transform", "bad.xlsx", "total"], 1, "data set 'data' (bad.xlsx) cannot be read"),
     # what the server refuses
     (["transform", "sales.csv", "total", "--name", "1x"], 1, "data.name must begin with a letter"),
     (["webhooks", "add-secret", "--secret", "abc"], 1, "secret must be whsec_ and the base64"),
@@ -184,6 +208,33 @@ def test_a_terminal_with_ascii_only_and_without_colors_reads_the_same(desk: Shel
     ran = desk("jobs", "get", "nösuch", LC_ALL="C", NO_COLOR="1", PYTHONUTF8="0", PYTHONIOENCODING="ascii")
     assert ran.status == 3
     assert "Traceback" not in ran.talk
+
+
+@pytest.mark.slow
+def test_a_backup_replaces_no_other_file(desk: Shell) -> None:
+    written(desk, "mine.csv", "a\n1\n")
+    ran = desk("backup", "mine.csv")
+    assert (ran.status, "mine.csv is not a backup" in ran.talk, "such as mine.backup" in ran.talk) == (2, True, True)
+    assert (desk.folder / "mine.csv").read_text() == "a\n1\n"
+
+
+@pytest.mark.slow
+def test_words_beyond_ascii_are_read_in_a_locale_of_ascii(desk: Shell) -> None:
+    ran = desk("execute", "-c", "print(len('öß'))", LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
+    assert (ran.status, ran.out.strip()) == (0, "2")
+
+
+@pytest.mark.slow
+def test_an_interrupt_while_modules_load_ends_without_a_traceback(desk: Shell) -> None:
+    """The command is stopped by the signal itself at any moment before it can handle it."""
+    code = "import os, signal, threading; from assay.__main__ import main; "
+    code += "threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT)).start(); main()"
+    ran = subprocess.run(
+        [sys.executable, "-c", code, "jobs", "tail"], cwd=desk.folder, env=dict(desk.env), capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+    assert "Traceback" not in ran.stderr
+    assert ran.returncode in (-signal.SIGINT, 130)
 
 
 @pytest.mark.slow

@@ -65,6 +65,10 @@ class _DataFile:
     parts: tuple[Path, ...] = ()  #: in the place of ``path``: files whose rows follow each other
     stated: Mapping[str, JsonValue] = field(default_factory=dict)  #: options of reading, as the caller states them
 
+    def of(self, name: str) -> str:
+        """Return the data set's name, with that of the file that the caller sent."""
+        return f"{name!r} ({self.file_name})" if self.place == "file_id" else repr(name)
+
 
 @dataclass(frozen=True)
 class Loader:
@@ -103,7 +107,7 @@ class Loader:
             self.files.fetch(data.file_id, target)
             if info.size > self._most_bytes(target):
                 why = "it is larger than 1 GB; SQL and polars read text tables up to 2 GB, and Parquet of any size"
-                raise _refused(data.name, ["input", "data", index, "file_id"], why)
+                raise _refused(f"{data.name!r} ({info.name})", ["input", "data", index, "file_id"], why)
             return _DataFile(target, info.name, "file_id", info.sha256, stated=stated)
         if data.csv is not None:
             target.write_text(data.csv, encoding="utf-8", newline="")
@@ -121,7 +125,9 @@ class Loader:
         """Several files as one. Raises: InvalidData, NotFound."""
         infos = [self.files.info(id) for id in ids]
         if sum(info.size for info in infos) > self.limits.input_bytes:
-            raise _refused(data.name, ["input", "data", index, "file_ids"], "its files are larger than 1 GB together")
+            raise _refused(
+                repr(data.name), ["input", "data", index, "file_ids"], "its files are larger than 1 GB together"
+            )
         parts = []
         for number, id in enumerate(ids):
             part = self.scratch / f"input-{index}-{number:03}"
@@ -136,7 +142,7 @@ class Loader:
         coming.add_done_callback(lambda done: early.put(done.result()[0] if done.exception() is None else _Report()))
         report = early.get()
         if report.refused is not None:
-            raise _refused(name, loc, report.refused)
+            raise _refused(source.of(name), loc, report.refused)
         if not report.types:
             coming.result()  # says why
         return DataRead(
@@ -168,7 +174,7 @@ class Loader:
             report = _report(outcome.stdout)
             if report.refused is None and not report.lazy:
                 if outcome.table is None or not report.types:
-                    raise _refused(name, loc, _why(outcome))
+                    raise _refused(source.of(name), loc, _why(outcome))
                 target = self.scratch / f"{source.path.name}-{name}.arrow"
                 shutil.copyfile(outcome.table, target)
                 return report, LoadedTable(target, source.sha256 or _sha256(source.path))
@@ -201,7 +207,7 @@ class Loader:
                 return report, LoadedTable(source.path, "")
             made = next((each.content for each in outcome.artifacts if each.path == _STREAMED), None)
             if made is None or not report.types:
-                raise _refused(name, loc, _why(outcome))
+                raise _refused(source.of(name), loc, _why(outcome))
             target = self.scratch / f"{source.path.name}-{name}.parquet"
             shutil.copyfile(made, target)
         return report, LoadedTable(target, source.sha256 or _sha256(source.path))
@@ -240,8 +246,8 @@ def _is_parquet(path: Path) -> bool:
         return file.read(4) == b"PAR1"
 
 
-def _refused(name: str, loc: list[str | int], why: str) -> InvalidData:
-    detail = f"data set {name!r} cannot be read: {why}"
+def _refused(which: str, loc: list[str | int], why: str) -> InvalidData:
+    detail = f"data set {which} cannot be read: {why}"
     return InvalidData(detail, errors=[{"loc": list(loc), "msg": detail}])
 
 

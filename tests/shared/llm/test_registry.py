@@ -144,5 +144,5 @@ def test_a_model_that_its_provider_is_not_known_to_have_is_doubted(
         warning = None if link is None else llm.models.doubt(link)
     assert (warning is not None) == doubted
     if warning is not None:
-        assert warning.startswith("groq is not known to have a model 'nope'; it is called all the same. Its models are")
+        assert warning.startswith("groq is not known to have a model 'nope'; it is called all the same. ")
         assert "openai/gpt-oss-120b" in warning

@@ -90,6 +90,8 @@ def _reason(content: JsonValue) -> str:
         return f"It holds {several} flows. Import one at a time."
     if not isinstance(content, dict):
         return "A flow is a JSON object with `nodes` and `edges`."
+    if "nodes" in content:
+        return "Its `nodes` are not a list. Send `nodes` and `edges` as lists, as React Flow writes them."
     named = ", ".join(f"`{name[:40]}`" for name in list(content)[:8])
     return (
         f"It has no `nodes`{f', only {named}' if named else ''}. Send `nodes` and `edges`, as React Flow writes them."

@@ -104,7 +104,9 @@ def test_a_chain_that_another_gateway_changed_a_moment_ago_is_not_overwritten(
 
 def test_an_administrator_says_which_models_a_tenant_may_use(admin: httpx.Client, client: httpx.Client) -> None:
     path = "/v1/tenants/some-tenant/models"
-    assert admin.get(path).json() == {"tenant": "some-tenant", "models": ["*"], "own": False}
+    shown = admin.get(path).json()
+    assert shown.pop("warnings")[0].startswith("No API key belongs to the tenant 'some-tenant'. ")
+    assert shown == {"tenant": "some-tenant", "models": ["*"], "own": False}
     assert_problem(client.put(path, json={"models": ["groq/*"]}), 403, "missing_scope")
     assert_problem(client.get(path), 403, "missing_scope")
     changed = admin.put(path, json={"models": ["groq/*"]})
@@ -135,7 +137,8 @@ def test_a_prompt_is_changed_rolled_back_and_reset(admin: httpx.Client, client: 
     assert_problem(nonsense, 412, "precondition_failed")
     wrong = admin.put("/v1/prompts/execution.transform", json={"text": first.text + "{{ no_such_thing }}"})
     named = assert_problem(wrong, 422, "prompt_variable_unknown")
-    assert named["errors"] == [{"loc": ["body", "text"], "msg": "unknown: no_such_thing"}]
+    assert named["errors"][0]["loc"] == ["body", "text"]  # type: ignore[index]
+    assert "uses variables that this prompt does not have: no_such_thing; it has " in wrong.text
     gone = admin.put("/v1/prompts/execution.transform", json={"text": "Do it."})
     assert gone.status_code == 422 or not first.variables.required
     back = admin.post("/v1/prompts/execution.transform/rollback", json={"version": first.version}).json()
