@@ -2,6 +2,7 @@
 # How a call ended is not among them: init sees it in the size of the read that this process rests in (guest/resting.py).
 # Everything of ours lives in one environment of its own, so that rm(list = ls()) of the code's takes nothing away. It finds the
 # functions of base that it uses as they were before there was any code; methods of the code's are found behind them.
+invisible(.Internal(enableJIT(0L))) # compiling what is called so rarely costs more than it saves
 local({
   open_requests <- function() fifo("/proc/self/fd/3", open = "rb", blocking = TRUE) # reads as much as it is asked for, no more
   requests <- open_requests()
@@ -11,6 +12,7 @@ local({
   plots <- 0L
   plot_size <- NULL # inches of the plots of this call
   longest <- 10000L
+  jit <- 3L # R's default, for the code alone
 
   for (part in c("json.R", "tables.R", "shown.R")) sys.source(file.path(guest, part), environment())
 
@@ -118,12 +120,19 @@ local({
 
   # -- operations --------------------------------------------------------------------------------------------------
 
+  # Compile the code's own functions and loops, as R does and the code may change.
+  compiling <- function(work) {
+    .Internal(enableJIT(jit))
+    on.exit(jit <<- .Internal(enableJIT(0L)))
+    work
+  }
+
   # With ``show`` what has a richer form than text is a display, as the values of a page are.
   run <- function(code, show = FALSE) {
     parsed <- parse(text = gsub("\r\n", "\n", code, fixed = TRUE), keep.source = FALSE, encoding = "UTF-8")
     last <- list(value = NULL, visible = FALSE)
     for (position in seq_along(parsed)) {
-      last <- withCallingHandlers(withVisible(eval(parsed[[position]], globalenv())), warning = warn_at_top)
+      last <- withCallingHandlers(compiling(withVisible(eval(parsed[[position]], globalenv()))), warning = warn_at_top)
       if (last$visible && position < length(parsed) && !(show && show_value(last$value, FALSE))) print(last$value)
     }
     last
@@ -219,7 +228,7 @@ local({
       described_result(run(request$code, request$take == "shown"), request$take)
     },
     evaluate = function(request) {
-      value <- eval(parse(text = request$code, encoding = "UTF-8"), globalenv())
+      value <- compiling(eval(parse(text = request$code, encoding = "UTF-8"), globalenv()))
       made <- list(value = view(value), class = class(value)[1L])
       if (!is.null(request$file)) made <- c(made, list(typed = typed(value, request$file)))
       made
