@@ -36,6 +36,7 @@ LEADING_ZERO = re.compile(r"[+-]?0\d.*")
 LEAST_INEXACT = 1e15
 _TRUE, _FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_TALL = 50_000  #: rows
 _TYPED_START = "0123456789+-."
 
 
@@ -119,12 +120,16 @@ def typed_at_once(frame: pl.DataFrame, samples: Mapping[str, list[str]]) -> dict
     claims = {name: claim for name, sample in samples.items() if (claim := _claim(name, sample)) is not None}
     if not claims:
         return {}
-    typed, extremes = pl.collect_all(
+    casts = [claim.typed.alias(name) for name, claim in claims.items()]
+    half = frame.height // 2
+    halves = [frame[:half], frame[half:]] if half > _TALL else [frame]  # a cast takes one thread
+    *cast, extremes = pl.collect_all(
         [
-            frame.lazy().select([claim.typed.alias(name) for name, claim in claims.items()]),
+            *(each.lazy().select(casts) for each in halves),
             frame.lazy().select([claim.fact.alias(name) for name, claim in claims.items()]),
         ]
     )
+    typed = pl.concat(cast)
     facts = extremes.row(0, named=True)
     early = [name for name, claim in claims.items() if claim.number and not facts[name] >= "1"]
     odd = _oddly_written(frame, {name: facts[name] for name in early})
@@ -134,8 +139,10 @@ def typed_at_once(frame: pl.DataFrame, samples: Mapping[str, list[str]]) -> dict
 
 def may_be_inexact(column: pl.Series) -> bool:
     """Return whether a float of the column may have lost digits of the number in the file."""
-    largest = column.abs().max() if column.dtype.is_float() else None
-    return isinstance(largest, float) and largest >= LEAST_INEXACT
+    if not column.dtype.is_float():
+        return False
+    least, greatest = column.min(), column.max()
+    return any(isinstance(each, float) and abs(each) >= LEAST_INEXACT for each in (least, greatest))
 
 
 def _is_whole(column: pl.Series) -> bool:

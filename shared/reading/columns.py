@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import polars as pl
-from polars import selectors as cs
 
 TypeName = Literal["int", "float", "decimal", "bool", "string", "date", "datetime", "duration", "list", "struct"]
 
@@ -64,9 +63,11 @@ class ColumnSummary:
 
 def profile(frame: pl.DataFrame, types: Mapping[str, TypeName] | None = None) -> list[ColumnSummary]:
     """Summarise every column of the frame; NaN counts as missing."""
-    frame = frame.with_columns(cs.float().fill_nan(None))
+    # Column by column: a selection of some copies all, if they are in pieces of different sizes.
+    with_nan = [column.name for column in frame.iter_columns() if column.dtype.is_float() and column.is_nan().any()]
+    frame = frame.with_columns(pl.col(with_nan).fill_nan(None)) if with_nan else frame
     step = frame.height // _SAMPLE_ROWS
-    sample = frame.gather_every(step) if step > 1 else frame
+    sample = every(step, frame) if step > 1 else frame
     exact = _exact(frame)
     known = types or {}
     return [
@@ -78,6 +79,11 @@ def profile(frame: pl.DataFrame, types: Mapping[str, TypeName] | None = None) ->
         )
         for column in sample.iter_columns()
     ]
+
+
+def every(step: int, frame: pl.DataFrame) -> pl.DataFrame:
+    """Return each ``step``-th row."""
+    return pl.DataFrame([column.gather_every(step) for column in frame.iter_columns()])
 
 
 def _exact(frame: pl.DataFrame) -> Mapping[str, object]:

@@ -7,6 +7,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
@@ -125,8 +126,10 @@ def read_delimited(
     notes = [*(drawn.notes if drawn else ()), *layout.notes, *spaced, *others]
     notes += ["each line ends with two carriage returns: one counts"] * is_doubled
     source = _without_remarks(source, layout, notes)
-    source = _made_regular(source, head, layout, above, notes, kept)
-    frame = _cells(source, head, layout, above, stated, misfits)
+    frame = _read_at_once(source, head, layout, stated)
+    if frame is None:
+        source = _made_regular(source, head, layout, above, notes, kept)
+        frame = _cells(source, layout, above, misfits)
     if layout.names[-1] == f"column_{len(layout.names)}" and frame.width > 1 and _is_empty(frame.to_series(-1)):
         frame = frame[:, :-1]
         notes = [note for note in notes if not note.startswith("without a name")]
@@ -235,7 +238,7 @@ def _made_regular(
             kept.extend(lines)
         elif lines:
             notes.append(note_on_kept(lines))
-    if len(layout.names) == 1 and b"\r" in (content := _whole(source)).replace(b"\r\n", b""):
+    if len(layout.names) == 1 and _has_lone_returns(content := _whole(source)):
         source = with_line_feeds(content)  # in a table of one column no width says that two rows became one
     return source
 
@@ -296,16 +299,28 @@ def _is_empty(column: pl.Series) -> bool:
     return column.dtype == pl.String and bool((column.fill_null("") == "").all())
 
 
-def _cells(
-    source: Path | bytes, head: bytes, layout: Layout, above: int, stated: Stated, misfits: list[BadRow] | None
-) -> pl.DataFrame:
+def _read_at_once(source: Path | bytes, head: bytes, layout: Layout, stated: Stated) -> pl.DataFrame | None:
+    """Return the table of a large text with nothing odd in it; None for any other. Raises: NotUtf8."""
+    is_stated = stated.decimal is not None or bool(stated.na_values)
+    if is_stated or not isinstance(source, Path) or source.stat().st_size < LEAST_BYTES:
+        return None
+    if b'\\"' in head and _unescaped(_whole(source), layout) is not None:
+        return None
+    if len(layout.names) == 1 and _has_lone_returns(_whole(source)):
+        return None
+    with ThreadPoolExecutor(1) as beside:
+        regular = beside.submit(is_regular, source, layout.delimiter)
+        frame = read_large(source, head.decode(errors="replace"), layout.delimiter, layout.names)
+        return frame if regular.result() else None
+
+
+def _has_lone_returns(content: bytes) -> bool:
+    return b"\r" in content and b"\r" in content.replace(b"\r\n", b"")
+
+
+def _cells(source: Path | bytes, layout: Layout, above: int, misfits: list[BadRow] | None) -> pl.DataFrame:
     """``above``: lines of the file that are not in ``source``. Raises: Unreadable, NotUtf8."""
     names, delimiter = layout.names, layout.delimiter
-    is_usual = stated.decimal is None and not stated.na_values
-    if is_usual and isinstance(source, Path) and source.stat().st_size >= LEAST_BYTES:
-        frame = read_large(source, head.decode(errors="replace"), delimiter, names)
-        if frame is not None:
-            return frame
     try:
         frame = pl.read_csv(source, separator=delimiter, infer_schema=False, empty_string_is_null=False, glob=False)
     except pl.exceptions.PolarsError as error:

@@ -11,7 +11,7 @@ from .cells import FLOAT, LEADING_ZERO, counted
 
 #: Numbers that programs write where they have no value: of surveys, weather stations, loggers and well logs.
 _MARK = re.compile(r"-9|-?9{2,6}(\.0|\.9{1,4}|\.25)?|-(32768|2147483648)(\.0)?")
-_TALL, _SAMPLE = 100_000, 2000
+_TALL, _SAMPLE = 100_000, 1000
 _BLANKS = " \t\u00a0"
 _MIN_NUMBERS = 0.5  #: share of the cells
 _NUMBER = rf"^(?:(?i:{FLOAT.pattern})|[+-]?\d{{1,3}}(?:[., '\u00a0\u202f\u2019]\d{{3}})*(?:[.,]\d+)?|[+-]?\d+,\d+)$"
@@ -20,14 +20,14 @@ _MAX_SHOWN = 3
 
 def note_doubts(frame: pl.DataFrame, columns: dict[str, str]) -> None:
     """Add notes to those on the columns. Of a tall table a column is searched if a sample of it gives a reason."""
-    step = frame.height // _SAMPLE
-    sample = frame.gather_every(step) if frame.height > _TALL else frame
+    step = frame.height // _SAMPLE if frame.height > _TALL else 1
     for column in frame.iter_columns():
         known = columns.get(column.name, "")
         if column.dtype.is_numeric():
             notes = _on_marks(column)
         elif column.dtype == pl.String:
-            notes = _on_texts(sample[column.name], column, is_explained="kept as text" in known)
+            sample = column.gather_every(step) if step > 1 else column
+            notes = _on_texts(sample, column, is_explained="kept as text" in known)
         else:
             continue
         if joined := "; ".join(filter(None, [known, *notes])):

@@ -175,7 +175,11 @@ def _typed(
 
 def as_seen_by(frame: pl.DataFrame, reader: Reader) -> pl.DataFrame:
     """Return the frame with dates as timestamps where the reader has no dates."""
-    return frame if reader.dates else frame.with_columns(pl.col(pl.Date).cast(pl.Datetime("us")))
+    if reader.dates or pl.Date not in frame.dtypes:
+        return frame
+    return pl.DataFrame(
+        [column.cast(pl.Datetime("us")) if column.dtype == pl.Date else column for column in frame.iter_columns()]
+    )
 
 
 def answer(path: str, name: str, reader: Reader, rows: int, options: Mapping[str, Any]) -> pl.DataFrame | None:

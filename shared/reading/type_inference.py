@@ -64,13 +64,14 @@ def infer(
     if stated.na_values:
         text, stated_missing = _without(text, stated.marks)
     aside = _with_marks(text) if stated.are_marks_replaced else []
-    frame = frame.with_columns(text[name].replace("", None) for name in aside)
+    typed = {name: text[name].replace("", None) for name in aside}
     text = text.drop(aside)
     as_text = [name for name in as_text if name not in aside]
     samples = {**_samples(text), **{name: [] for name in as_text}}  # nothing seen, nothing claimed
     written = text
     dressed = {name: made for name in text.columns if (made := undressed(text[name], samples[name])) is not None}
-    text = text.with_columns(bare.alias(name) for name, (bare, _, _) in dressed.items())
+    if dressed:
+        text = text.with_columns(bare.alias(name) for name, (bare, _, _) in dressed.items())
     samples |= {name: sample for name, (_, sample, _) in dressed.items()}
     comma_decimal = has_comma_decimals(delimiter, samples.values()) if stated.decimal is None else stated.decimal == ","
     quick = {} if comma_decimal else typed_at_once(text, samples)
@@ -83,16 +84,16 @@ def infer(
         for name, column in {**quick, **slow}.items():
             if column.dtype.is_float() and not readings[name].note and may_be_thousands(samples[name]):
                 readings[name].note = _MAYBE_THOUSANDS
+    typed |= {**quick, **slow}
     for name, (_, _, note) in dressed.items():
-        typed = {**quick, **slow}[name]
-        if typed.dtype.is_numeric():
+        if typed[name].dtype.is_numeric():
             readings[name].note = "; ".join(filter(None, [note, readings[name].note]))
         else:
-            slow[name] = written[name]
-            quick.pop(name, None)
+            typed[name] = written[name]
     for name, counts in stated_missing.items():
         readings[name].missing = {**readings[name].missing, **counts}
-    return frame.with_columns(*quick.values(), *slow.values()), readings
+    # Not by with_columns, which copies all columns when one is in other pieces than the rest.
+    return pl.DataFrame([typed.get(column.name, column) for column in frame.iter_columns()]), readings
 
 
 def infer_some(
