@@ -6,6 +6,7 @@ import argparse
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Event
 from typing import cast
@@ -26,6 +27,8 @@ _PEERS: Mapping[str, Callable[[pl.DataFrame, Path], object]] = {
     "records": lambda frame, path: frame.write_json(path),
     "arrow": lambda frame, path: frame.write_ipc_stream(path),
     "feather": lambda frame, path: frame.write_ipc(path, compression="lz4"),
+    # polars needs a package for it, which is not one of ours: pip install xlsxwriter
+    **({"xlsx": lambda frame, path: frame.write_excel(path)} if find_spec("xlsxwriter") else {}),
 }
 
 
@@ -55,7 +58,7 @@ def _ours(form: str, source: Path, place: Path) -> float:
 
 def _peer(write: Callable[[pl.DataFrame, Path], object], source: Path, place: Path) -> float:
     began = time.perf_counter()
-    write(pl.read_parquet(source), place / "peer")
+    write(pl.read_parquet(source), place / "peer.xlsx")  # the ending that the writer of workbooks demands
     return time.perf_counter() - began
 
 

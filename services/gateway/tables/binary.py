@@ -14,6 +14,8 @@ from services.gateway.tables.cells import batches, plain
 from services.gateway.tables.forms import CannotHold
 from services.gateway.tables.sheets import write_xlsx
 
+_PACKED_ROWS = 32_768  #: of a batch whose columns are packed each
+
 
 def write_arrow(file: pq.ParquetFile, out: IO[bytes]) -> None:
     """Write the Arrow stream format, which readers can parse while it arrives."""
@@ -26,7 +28,7 @@ def write_feather(file: pq.ParquetFile, out: IO[bytes]) -> None:
     """Write the Arrow file format, which pandas, polars and R read as Feather."""
     options = pa.ipc.IpcWriteOptions(compression="lz4")
     with pa.ipc.new_file(out, file.schema_arrow, options=options) as writer:
-        for batch in batches(file):
+        for batch in batches(file, _PACKED_ROWS):
             writer.write_batch(batch)
 
 

@@ -21,9 +21,9 @@ _AS_JSON = (pa.types.is_nested, pa.types.is_dictionary, pa.types.is_duration, pa
 _AS_JSON_LARGE = (pa.types.is_large_binary, pa.types.is_fixed_size_binary)
 
 
-def batches(file: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
+def batches(file: pq.ParquetFile, rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
     """Yield the rows in order, a few thousand at a time; the next ones are read while these are written."""
-    source = file.iter_batches(batch_size=BATCH_ROWS, use_threads=False)
+    source = file.iter_batches(batch_size=rows, use_threads=False)
     with ThreadPoolExecutor(1) as ahead:
         coming = ahead.submit(next, source, None)
         while (batch := coming.result()) is not None:

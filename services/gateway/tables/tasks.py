@@ -15,6 +15,7 @@ from pydantic import JsonValue
 from services.gateway.tables.binary import STREAMED, WHOLE
 from services.gateway.tables.forms import CannotHold
 from services.gateway.tables.opened import connect, open_table
+from services.gateway.tables.plain_frames import write_plain
 from services.gateway.tables.profile import profile
 from services.gateway.tables.rows import rows
 from services.gateway.tables.text import TEXT
@@ -30,7 +31,9 @@ def write_table(argument: JsonValue, source: BinaryIO, output: BinaryIO) -> Json
     pa.set_io_thread_count(1)
     try:
         with pq.ParquetFile(source, pre_buffer=False) as file:
-            _write(given["form"], file, output)
+            form = given["form"]
+            if not write_plain(form, file, source, output):
+                _write(form, file, output)
         if not output.closed:  # what packs it has closed it
             output.flush()
     except CannotHold as error:

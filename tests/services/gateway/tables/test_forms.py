@@ -194,3 +194,32 @@ def test_a_sheet_holds_texts_that_are_markup_or_escapes_elsewhere(tmp_path: Path
     read = pl.read_excel(tmp_path / "x.xlsx", engine="calamine", drop_empty_rows=False)
     assert read.columns == ["<&>"]
     assert read.to_series().to_list() == [" <a> & b \n", "_x0041_", "a\ufffdb", "\r\n", ""]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["csv", "tsv"])
+def test_a_plain_table_is_written_as_any_other(tmp_path: Path, form: str) -> None:
+    """The first table has plain columns alone; the second one has also a column that needs another way."""
+    plain = pl.DataFrame(
+        {
+            "text, with": ['say "hi"', "a\nb", "", None, "1\t2"],
+            "n": [1, -2, 2**62, None, 0],
+            "f": [0.1, 1e300, -0.0, None, 4.0],
+            "single": pl.Series([0.1, 1.5, None, 3, 4], dtype=pl.Float32),
+            "yes": [True, False, None, True, False],
+            "day": [date(2026, 1, 2), date(1, 1, 1), date(9999, 12, 31), None, date(1969, 12, 31)],
+        }
+    )
+    plain.write_parquet(tmp_path / "x.parquet")
+    plain.with_columns(last=pl.lit(None, pl.Duration("us"))).write_parquet(tmp_path / "y.parquet")
+    mark = {"csv": b",", "tsv": b"\t"}[form]
+    whole, other = (converted(tmp_path / f"{name}.parquet", form) for name in "xy")
+    assert whole.startswith({"csv": b'"text, with",n,', "tsv": b"text, with\tn\t"}[form])
+    expected = other.replace(mark + b"last\n", b"\n").splitlines()
+    assert whole.splitlines() == [line.removesuffix(mark) for line in expected]
+
+
+@pytest.mark.slow
+def test_numbers_without_an_end_are_written_alike_in_a_plain_table(tmp_path: Path) -> None:
+    pl.DataFrame({"f": [1.5, float("inf"), float("nan"), None]}).write_parquet(tmp_path / "x.parquet")
+    assert converted(tmp_path / "x.parquet", "csv").decode().splitlines() == ["f", "1.5", "inf", "nan", ""]
