@@ -102,7 +102,8 @@ def kind_of(sample: list[str]) -> Kind | None:
         return "bool"
     if all(_ISO_DATE.fullmatch(cell) for cell in sample):
         return "date"
-    return None if any(_looks_typed(cell) for cell in sample) else "text"
+    beginnings = {cell.split(" ", 1)[0] or cell for cell in sample}  # many cells have the same
+    return None if any(map(_looks_typed, beginnings)) else "text"
 
 
 def may_be_codes(sample: Iterable[str]) -> bool:

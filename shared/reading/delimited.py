@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -524,6 +525,7 @@ def _whole(source: Path | bytes) -> bytes:
     return content
 
 
+@lru_cache(maxsize=2)  # the same head is asked about several times
 def find_delimiter(head: bytes, tab_first: bool = False) -> str:
     """Return the delimiter that splits the first lines most evenly; a comma when none does."""
     lines = _sample(head)
