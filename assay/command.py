@@ -193,7 +193,7 @@ def _explain(session: CommandLine, error: BaseException) -> int:
         # The reader has closed the pipe; do not report an error again while closing it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     elif isinstance(error, KeyboardInterrupt):
-        session.warn("interrupted; a submitted job continues (`assay jobs ls`)")
+        session.warn(f"interrupted; the job continues: assay jobs wait {session.job}" if session.job else "interrupted")
     elif isinstance(error, JobTimeout):
         session.warn(f"{error}: assay jobs wait {error.job_id}")
     elif isinstance(error, APIStatusError):

@@ -12,7 +12,7 @@ from assay.calls import files, uploads
 from assay.commands import show
 from assay.commands.reading import Reading
 from assay.commands.run import readable
-from assay.commands.session import answer, current
+from assay.commands.session import UsageError, answer, current
 from assay.commands.uploading import IN_PARTS_BYTES, in_parts
 from assay.errors import NotFound
 
@@ -84,7 +84,12 @@ def get(
     if out is not None and str(out) == "-":
         session.client.download(files.content_path(id), sys.stdout.buffer)
         return 0
-    target = out if out is not None and not out.is_dir() else (out or Path()) / _safe(session.client.files.get(id).name)
+    if out is not None and not out.is_dir():
+        target = out
+    else:
+        target = (out or Path()) / _safe(session.client.files.get(id).name)
+        if target.exists():
+            raise UsageError(f"{target} exists: name another file with -o, or - for standard output")
     session.client.files.save(id, target)
     session.out(str(target))
     return 0

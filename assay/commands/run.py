@@ -257,7 +257,7 @@ def follow(
     """
     from assay.errors import JobTimeout  # noqa: PLC0415
 
-    id = str(job["id"])
+    session.job = id = str(job["id"])
     deadline = None if timeout is None else time.monotonic() + timeout
     after, known = 0, dict(job)
     with _teller(session, id) as teller:

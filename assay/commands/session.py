@@ -42,6 +42,7 @@ class CommandLine:
 
     def __init__(self, flags: Globals) -> None:
         self.flags = flags
+        self.job: str | None = None  #: the one that is waited for
 
     @cached_property
     def client(self) -> Client:

@@ -219,6 +219,34 @@ def test_a_backup_replaces_no_other_file(desk: Shell) -> None:
 
 
 @pytest.mark.slow
+def test_a_download_replaces_no_file_that_was_not_named(desk: Shell) -> None:
+    written(desk, "kept.csv", "old\n")
+    id = desk("files", "put", "kept.csv").out.strip()
+    written(desk, "kept.csv", "new\n")
+    refused = desk("files", "get", id)
+    assert (refused.status, "kept.csv exists: name another file with -o" in refused.talk) == (2, True)
+    assert (desk.folder / "kept.csv").read_text() == "new\n"
+    assert desk("files", "get", id, "-o", "-").out == "old\n"
+    assert desk("files", "get", id, "-o", "kept.csv").status == 0
+    assert (desk.folder / "kept.csv").read_text() == "old\n"
+
+
+@pytest.mark.slow
+def test_an_interrupt_names_the_job_that_continues(desk: Shell) -> None:
+    words = Shell.command(["execute", "-c", "import time; time.sleep(20)"])
+    running = subprocess.Popen(words, cwd=desk.folder, env=dict(desk.env), stderr=subprocess.PIPE, text=True)
+    assert running.stderr is not None
+    said = ""
+    while "started" not in said:
+        said = running.stderr.readline()
+    running.send_signal(signal.SIGINT)
+    id = said.split()[1]
+    assert f"interrupted; the job continues: assay jobs wait {id}" in running.communicate(timeout=30)[1]
+    assert running.returncode == 130
+    desk("jobs", "cancel", id)
+
+
+@pytest.mark.slow
 def test_words_beyond_ascii_are_read_in_a_locale_of_ascii(desk: Shell) -> None:
     ran = desk("execute", "-c", "print(len('öß'))", LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
     assert (ran.status, ran.out.strip()) == (0, "2")
