@@ -185,7 +185,8 @@ def _language_of(code: str | None) -> str | None:
     if code is None:
         return None
     if kept_code.is_text(code):
-        raise UsageError("say what the code is written in: --language sql, for example")
+        names = " or ".join(row.name for row in LANGUAGES.values() if row.transforms)
+        raise UsageError(f"say what the code is written in: --language {names}")
     known = language_of_file(code)
     if known is None or not known.transforms:
         endings = [

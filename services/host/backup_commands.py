@@ -58,11 +58,14 @@ def bring_back(folder: InstallationFolder, file: Path, *, replace: bool) -> int:
     if not file.is_file():
         _say(f"{file} is not a file." if file.exists() else f"There is no backup {file}.")
         return USAGE
+    try:
+        manifest = restore.manifest_of(file)  # before a person stops what runs
+    except _FAULTS as error:
+        return _failed("restored", error)
     if folder.holder() is not None:
         _say("Assay is running here: `assay down` first.")
         return FAILED
     try:
-        manifest = restore.manifest_of(file)
         with stores(folder, new=True) as (url, store):
             restore.read(file, manifest, url, store, folder, replace=replace)
     except restore.OutcomeUnknown as error:

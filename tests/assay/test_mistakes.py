@@ -216,6 +216,7 @@ def test_a_backup_replaces_no_other_file(desk: Shell) -> None:
     ran = desk("backup", "mine.csv")
     assert (ran.status, "mine.csv is not a backup" in ran.talk, "such as mine.backup" in ran.talk) == (2, True, True)
     assert (desk.folder / "mine.csv").read_text() == "a\n1\n"
+    assert "mine.csv is not a whole backup of Assay" in desk("restore", "mine.csv").talk
 
 
 @pytest.mark.slow

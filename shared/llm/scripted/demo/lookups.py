@@ -14,6 +14,7 @@ from shared.llm.scripted.demo.words import stem
 _TABLE = re.compile(r"^- (\S+)\. Facets: (.*?)\. Fields: (.*?)\.$", re.MULTILINE)
 _LIMIT = re.compile(r"usually (\d+)\.")
 _WORD = re.compile(r"[^\W_]+")
+_HEADING = re.compile(r"^#{1,6} .*$", re.MULTILINE)  #: of Markdown: it names what follows, and says nothing
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _MAX_TABLES, _MAX_SENTENCE, _MAX_RECORDS = 20, 300, 3
 _STOP = frozenset(
@@ -108,7 +109,8 @@ def _quotes(hits: object, wanted: set[str]) -> Iterator[tuple[int, str, str, str
             if record.get("weak"):
                 continue
             name, text = str(record.get("name") or record.get("id")), str(record.get("text", ""))
-            sentences = [part.strip() for part in _SENTENCE.split(text) if part.strip()] or [name]
+            prose = _HEADING.sub("", text)
+            sentences = [part.strip() for part in _SENTENCE.split(prose) if part.strip()] or [name]
             sentence = max(sentences, key=lambda part: len(wanted & _stems(part)))[:_MAX_SENTENCE]
             shared = len(wanted & _stems(f"{name} {text}"))
             quote = sentence if name.casefold() in sentence.casefold() else f"{name}: {sentence}"

@@ -188,6 +188,18 @@ def test_an_answer_quotes_the_record_that_shares_words_and_no_weak_one() -> None
     assert json.loads(ask("search.answer", "system", json.dumps(weak))[0])["answered"] is False
 
 
+def test_an_answer_quotes_a_sentence_and_no_heading() -> None:
+    record = {
+        "id": "h.md",
+        "name": "Holidays",
+        "weak": False,
+        "text": "# Holidays\n\nEverybody has 28 days. Ask first.",
+    }
+    question = {"question": "how many days of holiday?", "verdict": "found", "hits": {"book": [record]}}
+    said = json.loads(ask("search.answer", "system", json.dumps(question))[0])
+    assert [sentence["text"] for sentence in said["sentences"]] == ["Holidays: Everybody has 28 days."]
+
+
 def test_a_next_plan_repeats_nothing() -> None:
     first = {"strategy": "initial", "queries": [{"table": "parts", "query_text": "what moves water?"}]}
     question: dict[str, Any] = {
