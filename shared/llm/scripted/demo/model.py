@@ -154,8 +154,8 @@ def _explained(reason: str, tables: Sequence[TableSeen]) -> ScriptedReply:
         f"{table.name}: " + ", ".join(f"{column.name} ({_kind(column)})" for column in table.columns[:20])
         for table in tables
     )
-    parts = [_WHO, reason, _CAN_TRANSFORM, f"Columns: {columns}.", _example(tables[0]), _REAL]
-    return ScriptedReply(text=" ".join(part for part in parts if part))
+    parts = [f"{_WHO} {reason}", _CAN_TRANSFORM, f"Columns: {columns}.", _example(tables[0]), _REAL]
+    return ScriptedReply(text="\n".join(part for part in parts if part))
 
 
 def _kind(column: ColumnSeen) -> str:
