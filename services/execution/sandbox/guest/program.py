@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-import ast
 import errno
-import inspect
 import linecache
 import sys
 import traceback
+from ast import (
+    AST,
+    AsyncFunctionDef,
+    Attribute,
+    Call,
+    Expr,
+    Expression,
+    FunctionDef,
+    Lambda,
+    Module,
+    Name,
+    PyCF_ALLOW_TOP_LEVEL_AWAIT,
+    PyCF_ONLY_AST,
+    iter_child_nodes,
+)
 from collections.abc import Iterator
 from dataclasses import dataclass
+from inspect import CO_COROUTINE
 from types import CodeType, TracebackType
 
 from services.execution.sandbox.guest import awaiting
 from services.execution.sandbox.guest.isolate import CODE
 from services.execution.sandbox.protocol.wire import Message
 
+_traceable = sys.call_tracing  #: the kernel itself runs where trace functions see nothing
 _LONGEST = 20_000  #: characters of a traceback or message
-_ASYNC = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+_ASYNC = PyCF_ALLOW_TOP_LEVEL_AWAIT
 #: Functions that need a running loop. Jupyter always has one, so that notebooks call them in a cell without ``await``.
 _OF_A_RUNNING_LOOP = frozenset(["create_task", "ensure_future", "gather", "get_running_loop"])
 _OWN_LOOP = frozenset(["run", "run_until_complete", "run_forever", "Runner"])  #: these start a loop of their own
@@ -33,28 +48,28 @@ class Program:
 def compiled(code: str, name: str) -> Program:
     """Compile a program. Raises: SyntaxError, ValueError, RecursionError, MemoryError."""
     linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
-    tree = compile(code, name, "exec", ast.PyCF_ONLY_AST | _ASYNC, dont_inherit=True)
-    assert isinstance(tree, ast.Module)
+    tree = compile(code, name, "exec", PyCF_ONLY_AST | _ASYNC, dont_inherit=True)
+    assert isinstance(tree, Module)
     called = set(_called_at_the_top(tree)) if "asyncio" in code or "create_task" in code else set()
     last: CodeType | None = None
-    if tree.body and isinstance(tree.body[-1], ast.Expr):
+    if tree.body and isinstance(tree.body[-1], Expr):
         expression = tree.body.pop()
-        assert isinstance(expression, ast.Expr)
-        last = compile(ast.Expression(expression.value), name, "eval", _ASYNC, dont_inherit=True)
+        assert isinstance(expression, Expr)
+        last = compile(Expression(expression.value), name, "eval", _ASYNC, dont_inherit=True)
     body = compile(tree, name, "exec", _ASYNC, dont_inherit=True) if tree.body else None
     return Program(body, last, in_loop=bool(called & _OF_A_RUNNING_LOOP) and not called & _OWN_LOOP)
 
 
-def _called_at_the_top(tree: ast.Module) -> Iterator[str]:
+def _called_at_the_top(tree: Module) -> Iterator[str]:
     """Yield the last word of each function that the code calls outside its own functions."""
-    todo: list[ast.AST] = [tree]
+    todo: list[AST] = [tree]
     while todo:
         node = todo.pop()
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+        if isinstance(node, (FunctionDef, AsyncFunctionDef, Lambda)):
             continue
-        if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)):
-            yield node.func.id if isinstance(node.func, ast.Name) else node.func.attr
-        todo += ast.iter_child_nodes(node)
+        if isinstance(node, Call) and isinstance(node.func, (Name, Attribute)):
+            yield node.func.id if isinstance(node.func, Name) else node.func.attr
+        todo += iter_child_nodes(node)
 
 
 def run(program: Program, space: dict[str, object]) -> object:
@@ -63,12 +78,12 @@ def run(program: Program, space: dict[str, object]) -> object:
     for code in (program.body, program.last):
         if code is None:
             continue
-        if code.co_flags & inspect.CO_COROUTINE:
-            value = awaiting.finished(eval(code, space))  # noqa: S307 - this is what the sandbox is for
+        if code.co_flags & CO_COROUTINE:
+            value = _traceable(awaiting.finished, (eval(code, space),))  # noqa: S307 - this is what the sandbox is for
         elif program.in_loop:
-            value = awaiting.finished(_evaluated(code, space))
+            value = _traceable(awaiting.finished, (_evaluated(code, space),))
         else:
-            value = eval(code, space)  # noqa: S307
+            value = _traceable(eval, (code, space))
     return None if program.last is None else value
 
 

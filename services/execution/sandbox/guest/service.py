@@ -12,7 +12,10 @@ import socket
 import sys
 import threading
 import traceback
+from collections import deque
 from collections.abc import Callable, Mapping
+from itertools import compress, repeat, starmap
+from operator import is_not
 from types import FrameType
 from typing import Any, Protocol, cast
 
@@ -20,7 +23,9 @@ from services.execution.sandbox.guest.displays import Displays
 from services.execution.sandbox.guest.isolate import PASSED, WORK
 from services.execution.sandbox.guest.program import described, exit_status
 from services.execution.sandbox.guest.resting import FIRST, PRISTINE, RAISED, RETURNED
+from services.execution.sandbox.guest.restoring import own_parts
 from services.execution.sandbox.protocol.wire import (
+    CHECKSUMS,
     MAX_BYTES,
     Json,
     Message,
@@ -49,12 +54,15 @@ class Replies:
     def send(self, message: Message) -> None:
         self.write(self.framed(message))
 
-    def write(self, data: bytes) -> None:
-        # Code may close the descriptor: then its values are lost, but not how it ended.
-        with contextlib.suppress(OSError):
+    def write(self, data: bytes) -> bool:
+        """Return whether it was written. Code may close the descriptor: its values are lost, but not how it ended."""
+        try:
             if self.mine:
                 with self._one_at_a_time:
                     write_all(self._descriptor, data)
+        except OSError:
+            return False
+        return True
 
     def framed(self, message: Message) -> bytes:
         """Return the frame; for a result that is too large for one, an error frame."""
@@ -69,6 +77,7 @@ class Kernel(Protocol):
     """One language. Every operation returns the fields of its reply, and raises whatever the code raises."""
 
     stop: Callable[[], None] | None  #: called from another thread, where an engine does not hear signals while it works
+    recover: Callable[[], None] | None  #: called before the call after one that failed, which may have left work undone
 
     def prewarm(self) -> Message: ...
 
@@ -137,7 +146,9 @@ class Interrupts:
     """An interrupt is for a call that runs: not for the words about it, and not for the kernel that waits."""
 
     def __init__(self, stop: Callable[[], None] | None) -> None:
-        self.wanted = False
+        self.wanted: list[
+            bool
+        ] = []  #: whether a call runs; cleared by the frame that judges, where no interrupt is raised
         self._relay = None if stop is None else Relay(stop)
         signal.signal(signal.SIGINT, self._raise)
 
@@ -146,7 +157,7 @@ class Interrupts:
             raise KeyboardInterrupt
 
     def begin(self) -> None:
-        self.wanted = True
+        self.wanted.append(True)
         if self._relay is not None:
             self._relay.forget()
 
@@ -157,7 +168,24 @@ def serve(make: Callable[[Displays], Kernel], requests: int, replies: int) -> No
     _forget_exit_functions()
     answers = Replies(replies)
     displays = Displays(answers.send, printed)
-    _answer_calls(_Calls(make(displays), displays, answers), requests)
+    calls = _Calls(make(displays), displays, answers)
+    _untraced(lambda: _answer_calls(calls, requests))
+
+
+def _untraced(run: Callable[[], None]) -> None:
+    """Run a function whose frames no trace or profile function sees, as it is called by one: these could change its
+    locals. ``call_tracing`` lets the code that it runs be traced.
+    """
+
+    def traced(_frame: FrameType, _event: str, _argument: object) -> None:
+        sys.settrace(None)
+        run()
+
+    def entered() -> None:
+        """Call the trace function."""
+
+    sys.settrace(traced)
+    entered()
 
 
 def _answer_calls(calls: _Calls, requests: int) -> None:  # noqa: C901, PLR0912, PLR0915 - one frame, for what it says
@@ -166,14 +194,21 @@ def _answer_calls(calls: _Calls, requests: int) -> None:  # noqa: C901, PLR0912,
     Init trusts that size only while the stack of this thread is as short as it was before there was any code. So
     nothing that code could have replaced is called from this frame directly: `advance` adds to the stack. Nor is what
     the first read left of a large request read here: init would take that size for an end. What is used here is bound
-    before there is any code, and a call has returned only if the one expression that reports it is complete.
+    before there is any code, and a call has returned only if the one expression that reports it is complete. What code
+    has changed of the kernel's functions is put back before the next call.
     """
     read, pipe, getpid, each, advance = os.read, os.pipe, os.getpid, map, next
+    returned, raised, first, checksums = RETURNED, RAISED, FIRST, CHECKSUMS
+    own = own_parts(calls)
+    (owners, names, values), (spaces, keys, held) = zip(*own.attributes, strict=True), zip(*own.names, strict=True)
+    attributes, now, differs, keep, spread = own.attributes, getattr, is_not, compress, starmap
+    put_back, put_name, exhaust, gone, nothing = setattr, dict.__setitem__, deque, repeat(None), 0
     kind, is_kind, whole, complete = type, issubclass, int, complete_frame
     equal: Any = int.__eq__
     failure, leaving, unreadable = BaseException, SystemExit, OSError
     begin, perform, report, end_fork = calls.begin, calls.perform, calls.report, calls.end_fork
-    end, last = os._exit, None
+    no_more_interrupts = calls.interrupts.wanted.clear
+    end, closed, last, mark = os._exit, CLOSED, None, 0
     owner, resting, count, deeper = getpid(), PRISTINE, 0, (0,) * _DEPTH
     work: Any  # an iterator over what the step named in it returns
     while True:
@@ -185,36 +220,39 @@ def _answer_calls(calls: _Calls, requests: int) -> None:  # noqa: C901, PLR0912,
             data = advance(work)
         except unreadable:  # the code has closed it: nothing comes any more, but how it ended is still to be seen
             if not last:
-                end(CLOSED)
+                end(closed)
             requests, _held_open = pipe()
             continue
+        exhaust(each(put_name, spaces, keys, held), nothing)
+        exhaust(spread(put_back, keep(attributes, each(differs, each(now, owners, names, gone), values))), nothing)
         work = each(begin, (data,))
         for _ in deeper:
             work = each(advance, (work,))
-        last = advance(work)
+        last, mark = advance(work)
         if last is None:
             continue  # the request runs no user code
-        outcome = RAISED
+        outcome = raised
         fields: Message | None = None
         error: BaseException | None = None
         try:
             work = each(perform, (None,))
             for _ in deeper:
                 work = each(advance, (work,))
-            outcome, fields = RETURNED, advance(work)
+            outcome, fields = returned, advance(work)
         except leaving as stop:
             error, status = stop, stop.code
-            if status is None or (is_kind(kind(status), whole) and equal(status, 0)):
-                outcome = RETURNED
+            if last and (status is None or (is_kind(kind(status), whole) and equal(status, 0))):
+                outcome = returned
         except failure as problem:
             error = problem
+        no_more_interrupts()
         if getpid() != owner:
             work = each(end_fork, (error,))
             for _ in deeper:
                 work = each(advance, (work,))
             advance(work)
         claimed: Any = 0
-        for _ in (0, 1):  # an interrupt may come in between
+        for _ in (0, 1):  # a handler of the code's may raise in between
             try:
                 work = each(report, ((outcome, fields, error),))
                 for _ in deeper:
@@ -225,7 +263,8 @@ def _answer_calls(calls: _Calls, requests: int) -> None:  # noqa: C901, PLR0912,
                 if error is None:
                     error = problem
         count += 1
-        resting = FIRST + 2 * (count % 2) + outcome + (4 * (claimed % 65_536) if kind(claimed) is whole else 0)
+        claimed = claimed if kind(claimed) is whole else 0
+        resting = first + 2 * (count % 2) + outcome + 4 * ((claimed + mark) % checksums)
         fields = error = status = None
 
 
@@ -236,23 +275,24 @@ class _Calls:
         self._kernel = kernel
         self._displays = displays
         self._answers = answers
-        self._interrupts = Interrupts(kernel.stop)
+        self.interrupts = Interrupts(kernel.stop)
+        self._failed = False  #: the last call
         self._passing = socket.socket(fileno=PASSED)
         self._request: Message = {}
 
-    def begin(self, data: bytes) -> bool | None:
-        """Take a request: whether it is the last one; ``None`` when there is nothing to perform."""
+    def begin(self, data: bytes) -> tuple[bool | None, int]:
+        """Take a request: whether it is the last one, ``None`` when there is nothing to perform; and its mark."""
         if not data:
             leave(0)
         request = decoded(data[4:])
         if request["op"] == "prewarm":
             self._prewarm()
-            return None
+            return None, 0
         if not self._answers.nonce:
             os.chdir(WORK)  # init may have put another folder there for the run
         self._answers.nonce = str(request["nonce"])
         self._request = request
-        return bool(request["once"])
+        return bool(request["once"]), int(cast("int", request["mark"]))
 
     def _prewarm(self) -> None:
         """Do what most code does, once: a fork pays for each page that it touches first, and code should not."""
@@ -268,13 +308,15 @@ class _Calls:
         request = _with_passed_files(self._request, self._passing)
         operation = str(request["op"])
         self._displays.begin()
-        self._interrupts.begin()
+        self.interrupts.begin()
+        if self._failed and self._kernel.recover is not None:
+            self._kernel.recover()
         return cast("Message", getattr(self._kernel, operation if operation in OPERATIONS else "info")(request))
 
     def report(self, ended: tuple[int, Message | None, BaseException | None]) -> int:
         """Claim values, or say in words what was raised. Returns the checksum of what was written."""
-        self._interrupts.wanted = False
         outcome, fields, error = ended
+        self._failed = error is not None
         reply: dict[str, Json] = {"t": "result", "error": None, **(fields or {})}
         if isinstance(error, SystemExit):
             reply["exit"] = exit_status(error)
@@ -288,8 +330,7 @@ class _Calls:
             _shut_down()
         flush()
         data = self._answers.framed(reply)
-        self._answers.write(data)
-        return checksum(data[4:])
+        return checksum(data[4:]) if self._answers.write(data) else 0
 
     def end_fork(self, error: BaseException | None) -> None:
         """End a fork of the code that returned here: it exits as a script does, without a report."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import select
 import time
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from threading import Event as Flag
 from services.execution.sandbox.host.container import Container
 from services.execution.sandbox.host.seal import Seal
 from services.execution.sandbox.host.streams import Capture, LiveOutput
-from services.execution.sandbox.protocol.wire import FrameReader, Message, receive
+from services.execution.sandbox.protocol.wire import CHECKSUMS, HEAD_BYTES, FrameReader, Message, receive
 from services.execution.sandbox.run import OnOutput, Until
 from shared.contracts.execute import Limits
 
@@ -39,7 +40,8 @@ class Facts:
     stderr: Capture
     shown: list[Message] = field(default_factory=list)
     result: Message = field(default_factory=dict)  #: empty until it is here
-    checksum: int = 0  #: of the frame of the result
+    checksum: int = 0  #: of the frame of the result; 0 until it is here
+    mark: int = 0  #: that the request of this call has, and the end of no other
     surplus: Message = field(default_factory=dict)  #: a second result
     files: list[tuple[str, int, int]] = field(default_factory=list)  #: shown path, size, descriptor
     out: dict[str, tuple[int, int]] = field(default_factory=dict)  #: name -> size, descriptor
@@ -61,9 +63,9 @@ class Facts:
 
     @property
     def forged(self) -> bool:
-        """Whether the result is another frame than the one that the kernel wrote."""
+        """Whether the result is another frame than the one that the kernel wrote, or the end is another request's."""
         written = None if self.settled is None else self.settled["checksum"]
-        return written is not None and bool(self.result) and written != self.checksum
+        return written is not None and written != (self.checksum + self.mark) % CHECKSUMS
 
     @property
     def outcome(self) -> str | None:
@@ -119,17 +121,16 @@ class Supervision:
         self._stop_at: float | None = None
         self._interrupt_at = 0.0
         self._said_bye = False
-        self.facts = Facts(Capture(limits.output_bytes), Capture(limits.output_bytes), once=once)
+        self.facts = Facts(
+            Capture(limits.output_bytes), Capture(limits.output_bytes), mark=secrets.randbelow(CHECKSUMS), once=once
+        )
 
     def drive(self, start: Message, descriptors: Sequence[int], request: Message, stdin: bytes) -> Facts:
         """Run from the start message to the last byte; for a session, to the reply of one call."""
         container, facts = self._container, self.facts
         container.tell(start, descriptors)
         self._pending = {container.stdin: memoryview(stdin)} if self._once else {}
-        request = {**request, "nonce": self._nonce}
-        if self._seal is not None:
-            request["seal"] = self._seal.next_call()
-        self._request = memoryview(container.spec.codec.request(request))
+        self._request = memoryview(self._framed(request))
         for descriptor in (container.stdout, container.stderr, container.replies, container.control.fileno()):
             os.set_blocking(descriptor, False)
             self._poll.register(descriptor, select.POLLIN)
@@ -156,6 +157,14 @@ class Supervision:
         if self._live is not None:
             self._live.end()
         return facts
+
+    def _framed(self, request: Message) -> bytes:
+        request = {**request, "nonce": self._nonce, "mark": self.facts.mark}
+        if self._seal is None:
+            return self._container.spec.codec.request(request)
+        framed = self._container.spec.codec.request({**request, "seal": self._seal.next_call()})
+        self._seal.bind(framed[HEAD_BYTES:])
+        return framed
 
     def _finished(self) -> bool:
         """Return whether everything has arrived: of all sides in a single use, of init where a resting kernel is the

@@ -88,7 +88,7 @@ def _of_outcome(facts: Facts, counted: Counted) -> Judgement:
 
 def _exit_or_unknown(result: Message) -> CodeError:
     code = result.get("exit")
-    if isinstance(code, int) and code:
+    if isinstance(code, int):
         return CodeError(type="Exit", message=f"The code exited with status {code}.", exit_code=code & 0xFF)
     return CodeError(type="Error", message="The code raised an error whose text did not come out of the sandbox.")
 

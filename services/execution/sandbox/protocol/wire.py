@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import json
+import json.scanner
 import os
 import re
 import socket
@@ -20,10 +21,12 @@ _MAX_CONTAINERS = 1_000_000  #: lists and objects of one frame: an empty one tak
 _DATAGRAM = 150_000  #: of one control message; a hundred file names fit
 _MAX_DESCRIPTORS = 200
 _HEAD = struct.Struct(">I")
+HEAD_BYTES = _HEAD.size
+CHECKSUMS = 2003  #: how many there are: R reads at most 8,096 bytes at once, so its sizes end there
 _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"', re.S)
 #: As it was before any code could change it.
 _encoded = json.JSONEncoder(ensure_ascii=True, allow_nan=True, separators=(", ", ": ")).encode
-_decoded = json.JSONDecoder().decode  #: the same
+_scanned = json.scanner.c_make_scanner(json.JSONDecoder())  # type: ignore[attr-defined]  #: the same
 _size_of = len  #: the same
 _smaller = min  #: the same
 _read = os.read  #: the same
@@ -39,7 +42,7 @@ def checksum(body: bytes) -> int:
     """Return the checksum of a frame's body; small enough to be part of a size, and easy to compute in every
     language.
     """
-    return (_adler32(body) & 0xFFFF) % 2003  # R reads at most 8,096 bytes at once, so its sizes end there
+    return (_adler32(body) & 0xFFFF) % CHECKSUMS
 
 
 def write_all(descriptor: int, data: bytes) -> None:
@@ -75,8 +78,12 @@ def _exactly(descriptor: int, size: int, start: bytes = b"") -> bytes | None:
 
 def decoded(body: bytes) -> Message:
     """Parse a body. Raises: ValueError when it is not a JSON object."""
-    value = _decoded(body.decode("utf-8", "surrogatepass"))
-    if not isinstance(value, dict):
+    text = body.decode("utf-8", "surrogatepass")
+    try:
+        value, end = _scanned(text, 0)
+    except StopIteration:
+        raise ValueError("a frame holds an object") from None
+    if not isinstance(value, dict) or end != _size_of(text):
         raise ValueError("a frame holds an object")
     return value
 

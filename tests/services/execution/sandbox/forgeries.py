@@ -23,9 +23,9 @@ from services.execution.sandbox.settings import SandboxSettings
 from services.execution.wiring import open_sandbox
 from shared.contracts.execute import Limits, Verdict
 from shared.loop import Budget
-from tests.services.execution.sandbox.forgery_traps import ENDS, TRAPS, Trap
+from tests.services.execution.sandbox.forgery_traps import ENDS, TRAPS, WAYS, Trap
+from tests.services.execution.sandbox.forgery_traps_within import TRAPS_WITHIN
 
-WAYS = ("plain", "transform", "session", "document")
 LANGUAGES = tuple(TRAPS)
 _LIMITS = Limits(wall_seconds=2, cpu_seconds=20, memory_mb=300, processes=40)
 _SLOW = Limits(wall_seconds=20, cpu_seconds=60, memory_mb=300, processes=40)
@@ -34,6 +34,7 @@ _ALLOWED: Mapping[str, set[Verdict]] = {
     "returns": {Verdict.OK, Verdict.REJECTED},
     "raises": _FAILED,
     "awaits": _FAILED,
+    "imports": _FAILED,
     "exits": _FAILED,
     "hangs": {Verdict.TIMEOUT_WALL, Verdict.TIMEOUT_CPU, Verdict.REJECTED},
     "fills": {Verdict.MEMORY, Verdict.REJECTED, Verdict.USER_ERROR},
@@ -55,7 +56,7 @@ class Program:
 
 
 def programs(language: str, way: str) -> Iterator[Program]:
-    for trap in TRAPS[language]:
+    for trap in (trap for trap in (*TRAPS[language], *TRAPS_WITHIN[language]) if way in trap.ways):
         for end in trap.ends or ("raises", "awaits", "returns"):
             if end in ENDS[language]:
                 yield Program(language, way, trap, end)

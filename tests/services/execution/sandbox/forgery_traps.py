@@ -6,12 +6,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+WAYS = ("plain", "transform", "session", "document")
+
 
 @dataclass(frozen=True)
 class Trap:
     name: str
     code: str
     ends: tuple[str, ...] = ()  #: of ``ENDS``, or ``never``; none: it raises, also after an await, and it returns
+    ways: tuple[str, ...] = WAYS  #: of running in which the end is as stated
 
 
 #: language -> end -> its code for a value, and for a table
@@ -30,6 +33,7 @@ ENDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "returns": ("42", ";[{ a: 42 }]"),  # without the semicolon, an index into what the trap ends with
         "raises": ("throw new Error('real')",) * 2,
         "awaits": ("await new Promise((done) => setTimeout(done, 5)); throw new Error('real')",) * 2,
+        "imports": ("import fs from 'node:fs'; export const x = 1; throw new Error('real')",) * 2,
         "exits": ("process.reallyExit(0)",) * 2,
         "hangs": ("for (;;);",) * 2,
         "fills": ("const held = []; for (;;) held.push(Buffer.alloc(1e7, 1))",) * 2,

@@ -11,7 +11,8 @@ from services.execution.sandbox.host.sandbox import Sandbox
 from services.execution.sandbox.run import Run
 from shared.contracts.execute import Limits, Verdict
 from tests.services.execution.sandbox.conftest import RunCode
-from tests.services.execution.sandbox.forgeries import LANGUAGES, WAYS, judged, programs
+from tests.services.execution.sandbox.forgeries import LANGUAGES, judged, programs
+from tests.services.execution.sandbox.forgery_traps import WAYS
 
 
 @pytest.mark.slow(seconds=60)
@@ -73,6 +74,62 @@ require("fs").writeSync(4, Buffer.concat([head, body]));
     run = Run("javascript", forged + code)
     with sandbox.run(run, on_output=lambda _stream, text: time.sleep(1.5 if text.startswith("x") else 0)) as outcome:
         assert outcome.verdict is Verdict.REJECTED
+
+
+_EARLY = """
+import json, os, struct, threading, time
+def later():
+    time.sleep(.2)
+    os.dup2(os.open("/dev/null", os.O_WRONLY), 4)
+    body = json.dumps({"op": "info", "nonce": "0", "once": False, "mark": 0}).encode()
+    os.write(os.open("/proc/self/fd/3", os.O_WRONLY), struct.pack(">I", len(body)) + body)
+threading.Thread(target=later).start()
+"""
+
+
+def test_56_the_end_of_a_request_that_the_code_has_sent_is_not_the_end_of_the_next_call(sandbox: Sandbox) -> None:
+    with sandbox.session("python", Limits(wall_seconds=2), {}) as session:
+        assert session.execute(_EARLY).verdict is Verdict.OK
+        time.sleep(0.6)
+        assert session.execute("raise ValueError('real')").verdict is not Verdict.OK
+
+
+def test_code_can_trace_and_profile_itself_and_not_its_kernel(run_code: RunCode) -> None:
+    outcome = run_code(
+        "import sys\nseen = []\n"
+        "def traced(frame, event, argument):\n    seen.append((frame.f_code.co_name, event))\n    return traced\n"
+        "def profiled(frame, event, argument):\n    seen.append((frame.f_code.co_name, event))\n"
+        "def f(): return 1\n"
+        "sys.settrace(traced); f(); sys.settrace(None); sys.setprofile(profiled); f(); sys.setprofile(None)\n"
+        "sorted(set(seen))"
+    )
+    assert outcome.value is not None
+    assert "('f', 'line')" in outcome.value.text
+    assert "('f', 'return')" in outcome.value.text
+    left_on = run_code("import sys\nsys.settrace(lambda *a: print('seen', a[0].f_code.co_name))\n42")
+    assert (left_on.verdict, left_on.stdout) == (Verdict.OK, "")
+
+
+@pytest.mark.parametrize(
+    "code", ["0 }); (async () => { await 1; throw new Error('real')", "await 1 })(); (async () => { 42"]
+)
+def test_code_that_awaits_is_a_program_by_itself(sandbox: Sandbox, code: str) -> None:
+    with sandbox.run(Run("javascript", code)) as outcome:
+        assert outcome.verdict is Verdict.USER_ERROR
+        assert outcome.error is not None
+        assert outcome.error.type == "SyntaxError"
+
+
+@pytest.mark.parametrize("language", ["python", "r"])
+def test_leaving_with_status_zero_is_not_the_end_of_a_call_of_a_session(sandbox: Sandbox, language: str) -> None:
+    if sandbox.languages()[language] is None:
+        pytest.skip("not installed")
+    with sandbox.session(language, Limits(), {}) as session:
+        outcome = session.execute({"python": "x = 1\nexit()", "r": "x <- 1\nquit()"}[language])
+        assert outcome.verdict is Verdict.USER_ERROR
+        assert outcome.error is not None
+        assert (outcome.error.message, outcome.error.exit_code) == ("The code exited with status 0.", 0)
+        assert session.value("x").json == 1  # the interpreter lives on
 
 
 @pytest.mark.parametrize("language", ["python", "javascript", "r"])

@@ -26,16 +26,18 @@ const INTERRUPTED_WITHIN = 50; // milliseconds, of a call that waits
 // What decides how a call ended is used as it was before there was any code: code may replace whatever it can name.
 const { Script } = vm;
 const { runInThisContext } = Script.prototype;
-const { apply } = Reflect;
-const { create, defineProperty, keys, setPrototypeOf } = Object;
+const { apply, construct } = Reflect;
+const AsyncFunction = (async () => {}).constructor;
+const { create, defineProperty, hasOwn, keys, setPrototypeOf } = Object;
 const { isArray } = Array;
 const { isPromise } = util.types;
-const { read, writeSync } = fs;
+const { read, rmSync, writeFileSync, writeSync } = fs;
+const { lastIndexOf, slice } = String.prototype;
 const { fromCharCode } = String;
 const { parse, stringify } = JSON;
 const { utf8Slice } = Buffer.prototype;
 const { alloc, from } = Buffer;
-const { emit, on, removeAllListeners } = process;
+const { emit, hasUncaughtExceptionCaptureCallback: hasCapture, on, removeAllListeners } = process;
 const { wait } = Atomics;
 const { setImmediate, setInterval, clearInterval, Promise } = globalThis;
 const never = new Int32Array(new SharedArrayBuffer(4));
@@ -88,16 +90,19 @@ function plainly(value) {
 // -- seals -------------------------------------------------------------------------------------------------------
 
 // How a call ended is said under a seal that only this function can make: its key comes with the first request, before there is
-// any code. Each call has one for each way to end, so that what the code may learn of one says nothing about another.
+// any code. Each call has one for each way to end, so that what the code may learn of one says nothing about another. The
+// request is sealed too: code of an earlier call may have put another one in its place.
 let key = null;
+let asked = null; // the body of the request
+const PRIME = 2 ** 31 - 1;
 
 const turned = (word, bits) => (word << bits) | (word >>> (32 - bits));
 
 function sealed(call, outcome, claimed) {
-  let a = key.a ^ call;
+  let a = key.a ^ call ^ polynomial(asked, key.e);
   let b = key.b ^ outcome;
   let c = key.c ^ claimed;
-  let { d } = key;
+  let d = key.d ^ polynomial(asked, key.f);
   for (let round = 0; round < 16; round += 1) {
     a = (a + b) | 0;
     b = turned(b, 5) ^ a;
@@ -111,6 +116,18 @@ function sealed(call, outcome, claimed) {
     c = turned(c, 16);
   }
   return `${(a ^ key.a) >>> 0}.${(b ^ key.b) >>> 0}.${(c ^ key.c) >>> 0}.${(d ^ key.d) >>> 0}`;
+}
+
+/** The value at a secret point, of words of three bytes: exact, as no product reaches 2 ** 53. */
+function polynomial(body, point) {
+  let value = body.length;
+  for (let at = 0; at < body.length; at += 3) {
+    let word = body[at];
+    if (at + 1 < body.length) word = word * 256 + body[at + 1];
+    if (at + 2 < body.length) word = word * 256 + body[at + 2];
+    value = (value * point + word) % PRIME;
+  }
+  return value;
 }
 
 /** As text, which nothing of the code's sees on its way. */
@@ -137,7 +154,11 @@ function nextRequest(handle) {
   readExactly(4, (head) => {
     if (head === null) return leave(0);
     const size = ((head[0] * 256 + head[1]) * 256 + head[2]) * 256 + head[3];
-    return readExactly(size, (body) => (body === null ? leave(0) : handle(parse(apply(utf8Slice, body, [0, size])))));
+    return readExactly(size, (body) => {
+      if (body === null) return leave(0);
+      asked = body;
+      return handle(parse(apply(utf8Slice, body, [0, size])));
+    });
   });
 }
 
@@ -261,27 +282,43 @@ function asScript(code, filename) {
 
 /** Code with await at its top, as a function; its last line is its value, in a list, if that can be an expression. */
 function asFunction(code, filename) {
-  const cut = code.trimEnd().replace(/;+$/, "");
-  const at = Math.max(cut.lastIndexOf("\n"), cut.lastIndexOf(";")) + 1;
-  for (const body of [`${cut.slice(0, at)} return [(${cut.slice(at)}\n)]`, code]) {
-    try {
-      return compiled(`(async () => {${body}\n})()`, filename);
-    } catch {
-      continue;
-    }
+  if (!isBody(code)) return null;
+  let end = code.length;
+  while (end > 0 && (code[end - 1] === ";" || code[end - 1] === "\n" || code[end - 1] === " ")) end -= 1;
+  const line = apply(lastIndexOf, code, ["\n", end - 1]) + 1;
+  const statement = apply(lastIndexOf, code, [";", end - 1]) + 1;
+  const at = line > statement ? line : statement;
+  const valued = `${apply(slice, code, [0, at])} return [(${apply(slice, code, [at, end])}\n)]`;
+  return asBody(valued, filename) ?? asBody(code, filename);
+}
+
+function asBody(code, filename) {
+  try {
+    return compiled(`(async () => {${code}\n})()`, filename);
+  } catch {
+    return null;
   }
-  return null;
+}
+
+/** Whether code is one function's body, which does not end the function that it is put into. */
+function isBody(code) {
+  try {
+    construct(AsyncFunction, [code]);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 async function imported(code, filename, done) {
-  const file = filename.replace(/\.js$/, ".mjs");
-  fs.writeFileSync(file, code);
+  const file = `${apply(slice, filename, [0, -3])}.mjs`;
+  writeFileSync(file, code);
   try {
     await awaitable(import(file));
   } catch (error) {
     return done(error, undefined, true);
   } finally {
-    fs.rmSync(file, { force: true });
+    rmSync(file, { force: true });
   }
   return done(null, undefined);
 }
@@ -527,8 +564,8 @@ let exiting = false;
 
 function answer(request) {
   if (key === null) {
-    const [a, b, c, d] = request.seal;
-    key = { a, b, c, d };
+    const [a, b, c, d, e, f] = request.seal;
+    key = { a, b, c, d, e, f };
     process.chdir(WORK); // init may have put another folder there for the run
   }
   nonce = request.nonce;
@@ -549,7 +586,7 @@ function answer(request) {
   apply(removeAllListeners, process, ["uncaughtException"]);
   apply(on, process, ["uncaughtException", (error) => uncaught(call, error)]);
   if (request.op === "execute") remember(request.code);
-  if (!Object.hasOwn(programs, request.op)) return answerOwn(call);
+  if (!hasOwn(programs, request.op)) return answerOwn(call);
   try {
     programs[request.op](request, (error, value, failed = false) => ended(call, error, value, failed));
   } catch (error) {
@@ -560,7 +597,7 @@ function answer(request) {
 
 /** An operation of ours, which runs no program. */
 function answerOwn(call) {
-  const operation = Object.hasOwn(operations, call.request.op) ? operations[call.request.op] : operations.info;
+  const operation = hasOwn(operations, call.request.op) ? operations[call.request.op] : operations.info;
   try {
     conclude(call, RETURNED, operation(call.request));
   } catch (error) {
@@ -683,6 +720,10 @@ defineProperty(process, "emit", {
   __proto__: null,
   value: function emitted(name) {
     if (name === "exit" && once && process._exiting) idle(); // the listeners of beforeExit had no more to do
+    if (name === "uncaughtExceptionMonitor" && running !== null && !hasCapture()) {
+      running.failed = true; // before a listener of the code's could leave
+      running.error = arguments[1];
+    }
     const heard = apply(emit, process, arguments);
     if (name === "beforeExit" && !once) idle();
     return heard;

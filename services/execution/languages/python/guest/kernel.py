@@ -28,7 +28,10 @@ _WARNED = "__warningregistry__"
 
 
 class PythonKernel:
+    #: No other attributes: the code cannot put its own functions in the place of these.
+    __slots__ = ("_around", "_calls", "_displays", "_module", "_names", "_own", "_parts")
     stop: Callable[[], None] | None = None
+    recover: Callable[[], None] | None = None
 
     def __init__(self, displays: Displays) -> None:
         self._calls = 0

@@ -113,7 +113,7 @@ local({
 
   # A warning of the code's own line names no call: ours is none of the reader's business.
   warn_at_top <- function(problem) {
-    if (!identical(conditionCall(problem), quote(eval(parsed[[position]], globalenv()))) || getOption("warn") != 1L) return()
+    if (!identical(conditionCall(problem)[[1L]], eval) || getOption("warn") != 1L) return()
     cat("Warning: ", conditionMessage(problem), "\n", sep = "", file = stderr())
     invokeRestart("muffleWarning")
   }
@@ -298,27 +298,26 @@ local({
     if (grepl("Resource temporarily unavailable|unable to fork", message)) limit <- "processes"
     where <- conditionCall(problem)
     where <- if (is.null(where)) "" else deparse(where, nlines = 1L)[1L]
-    head <- if (where == "" || grepl("^(eval|parse|get)\\(", where)) "Error: " else paste0("Error in ", where, " : ")
+    head <- if (where == "" || grepl("^((eval|parse|get)\\(|[(]function [(]expr, envir)", where)) "Error: " else paste0("Error in ", where, " : ")
     kind <- setdiff(class(problem), c("condition"))[1L]
     list(type = kind, message = message, traceback = paste(c(paste0(head, message), calls), collapse = "\n"), limit = limit)
   }
 
   undescribed <- function(kind) list(type = kind, message = kind, traceback = "", limit = NULL)
 
-  returned <- 0L
-  raised <- 1L
+  operate <- function(request) allowInterrupts(operations[[request$op]](request))
 
-  # How the operation ended, and what is to be claimed of it. Only its return gives the first of these lists.
+  # How the operation ended (0: it returned, 1: it raised), and what is to be claimed of it. Only its return gives the first list.
   judged <- function(request) {
     calls <- character()
     failed <- NULL # the error that no handler of the code's has taken: what unwinds from it may still quit
     tryCatch(
       withRestarts(
         withCallingHandlers(
-          list(outcome = returned, fields = allowInterrupts(operations[[request$op]](request))),
+          list(outcome = 0L, fields = operate(request)),
           error = function(problem) {
             lines <- vapply(sys.calls(), function(call) deparse(call, nlines = 1L)[1L], "")
-            ours <- grep("^eval\\((parsed|parse\\()|^operations\\[\\[", lines)
+            ours <- grep("^eval\\(parse\\(|^[(]function [(]expr, envir|^operations\\[\\[", lines) # by a name, or bound
             inner <- lines[seq_along(lines) > max(ours, 0L)]
             inner <- inner[!grepl("^(run|parse|h|stop|[.]handleSimpleError|described_result)\\(", inner)]
             calls <<- if (length(inner)) paste0("  at ", utils::head(inner, 20L)) else character()
@@ -326,21 +325,25 @@ local({
           }
         ),
         assay_quit = function(status) {
-          if (!is.null(failed)) return(list(outcome = raised, problem = failed, calls = calls))
-          list(outcome = if (status == 0L) returned else raised, fields = list(exit = status))
+          if (!is.null(failed)) return(list(outcome = 1L, problem = failed, calls = calls))
+          list(outcome = if (request$once && status == 0L) 0L else 1L, fields = list(exit = status))
         }
       ),
-      error = function(problem) list(outcome = raised, problem = problem, calls = calls),
-      interrupt = function(problem) list(outcome = raised, problem = simpleError("interrupted"), interrupted = TRUE)
+      error = function(problem) list(outcome = 1L, problem = problem, calls = calls),
+      interrupt = function(problem) list(outcome = 1L, problem = simpleError("interrupted"), interrupted = TRUE)
     )
   }
 
-  # Claims what the operation gave; worth its outcome, and the checksum of the claims.
+  # Its outcome, then the checksum of its claims: nothing that runs for those can change the outcome any more.
   answer <- function(request) {
     if (nonce == "") setwd("/work") # init may have put another folder there for the run
     nonce <<- request$nonce
     shown <<- 0L
-    ended <- judged(request)
+    (ended <- judged(request))$outcome + 4L * ((as.integer(claim(request, ended)) + request$mark) %% 2003L)
+  }
+
+  # Claims what the operation gave; worth the checksum of the claims.
+  claim <- function(request, ended) {
     reply <- c(list(t = "result", error = NULL), ended$fields)
     if (!is.null(ended$problem)) {
       error <- tryCatch(
@@ -355,8 +358,7 @@ local({
     try(show_plots(), silent = TRUE)
     flush(stdout())
     # The code may have closed the way: its values are lost then, but not how it ended.
-    claimed <- tryCatch(send(reply), error = function(problem) 0)
-    ended$outcome + 4L * as.integer(claimed)
+    tryCatch(send(reply), error = function(problem) 0)
   }
 
   # In a function: init must not take its reads for the one that this process rests in.
@@ -371,6 +373,32 @@ local({
     source <- rawToChar(body)
     Encoding(source) <- "UTF-8"
     eval(parse(text = source, keep.source = FALSE, encoding = "UTF-8"))
+  }
+
+  # -- what code cannot replace ------------------------------------------------------------------------------------
+
+  # The expression with functions in the place of their names, so that no name of the code's is found instead.
+  bound <- function(part) {
+    if (!is.call(part)) return(part)
+    if (is.name(part[[1L]])) part[[1L]] <- get(as.character(part[[1L]]), mode = "function")
+    at <- if (identical(part[[1L]], `function`)) 3L else seq_along(part)[-1L]
+    for (position in at) if (is.call(part[[position]])) part[[position]] <- bound(part[[position]])
+    part
+  }
+
+  # What an earlier call may have replaced, as it was before there was any code.
+  put_back <- function(space, kept) {
+    names <- ls(space, all.names = TRUE)
+    rm(list = names[names %in% kept$replaced], envir = space)
+    list2env(kept$own, envir = space)
+    list2env(kept$base, envir = parent.env(space))
+  }
+
+  kept_of <- function(space) {
+    own <- Filter(function(value) is.function(value), as.list(space, all.names = TRUE))
+    own$operations <- space$operations
+    base <- as.list(parent.env(space), all.names = TRUE)
+    list(own = own, base = base, replaced = union(names(own), setdiff(names(base), ls(space, all.names = TRUE))))
   }
 
   options(
@@ -392,8 +420,11 @@ local({
   set.seed(NULL)
   send(list(t = "hello"))
   count <- 0L
+  space <- environment()
   # An interrupt is for a call that runs: one in the middle of a message would take that away.
-  suspendInterrupts(repeat {
+  for (part in c("put_back", "run", "operate", "judged", "answer")) body(space[[part]]) <- bound(body(space[[part]]))
+  eval(bound(bquote(suspendInterrupts(repeat {
+    put_back(.(space), .(kept_of(space)))
     resting <- if (count == 0L) 8L else 16L + 2L * (count %% 2L) + answer(request)
     if (!lives(requests, "/proc/self/fd/3")) requests <- open_requests()
     head <- readBin(requests, "raw", resting)
@@ -403,7 +434,7 @@ local({
     tempdir(check = TRUE) # made anew: gVisor mounts another /tmp when a run begins
     request <- next_request(head)
     count <- count + 1L
-  })
+  }))))
 }, envir = local({
   guest <- dirname(commandArgs()[match("-f", commandArgs()) + 1L])
   used <- unlist(lapply(file.path(guest, c("kernel.R", "json.R", "tables.R", "shown.R")), function(part) all.names(parse(part))))

@@ -50,6 +50,7 @@ class SqlKernel:
         self._database.execute("SET enable_external_access = false")
         # It looks for signals between its tasks only, and one task may take as long as its query.
         self.stop: Callable[[], None] | None = self._database.interrupt
+        self.recover: Callable[[], None] | None = self._end_unfinished
 
     def prewarm(self) -> Message:
         return {"value": self._view(self._run("SELECT 1 AS one")), "class": "table"}
@@ -88,20 +89,6 @@ class SqlKernel:
     def _run(self, code: str) -> Any:
         """Run the code and return the rows of its last query as an Arrow table; ``None`` without a query."""
         self._code.append(code)
-        try:
-            return self._last_of(code)
-        except Exception:
-            self._end_aborted()
-            raise
-
-    def _end_aborted(self) -> None:
-        """End a transaction in which a statement failed: nothing in it counts, and until then nothing else runs."""
-        try:
-            self._database.execute("SELECT 1").fetchall()
-        except self._duckdb.TransactionException:
-            self._database.execute("ROLLBACK")
-
-    def _last_of(self, code: str) -> Any:
         result = None
         for statement in self._database.extract_statements(code):
             kinds = " ".join(str(kind) for kind in statement.expected_result_type)
@@ -114,6 +101,16 @@ class SqlKernel:
             else:
                 self._database.execute(statement)
         return result
+
+    def _end_unfinished(self) -> None:
+        """End a query that was interrupted, and a transaction in which a statement failed: nothing in it counts, and
+        until then nothing else runs.
+        """
+        self._database.abort()
+        try:
+            self._database.execute("SELECT 1").fetchall()
+        except self._duckdb.TransactionException:
+            self._database.execute("ROLLBACK")
 
     def _view(self, result: Any) -> Message:
         # Rendered by a separate connection: this one may hold a transaction that the code left open.

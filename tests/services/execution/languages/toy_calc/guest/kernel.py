@@ -14,6 +14,7 @@ from services.execution.sandbox.protocol.wire import Json, Message
 
 class CalcKernel:
     stop: Callable[[], None] | None = None
+    recover: Callable[[], None] | None = None
 
     def __init__(self, _displays: Displays) -> None:
         self._space: dict[str, int] = {}
