@@ -187,7 +187,7 @@ def _above_other_table(source: Path | bytes, layout: Layout, above: int) -> tupl
     if is_large or layout.delimiter == BLANKS or len(layout.names) < 2:
         return source, []
     content = _whole(source)
-    begins = other_table_begins(content, layout.delimiter, layout.body, len(layout.names))
+    begins = other_table_begins(content, layout.delimiter, layout.body, layout.names)
     return (source, []) if begins is None else (content[:begins], [note_on_other_table(content, begins, above)])
 
 

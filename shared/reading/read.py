@@ -212,6 +212,7 @@ def answer_parquet(source: pa.NativeFile, reader: Reader, rows: int) -> pl.DataF
                 _answer_lazily(source, rows)
                 return None
             whole, notes = read_parquet(source)
+            note_doubts(whole, columns)
             frame = _unrounded(whole, reader, columns)
             check_size(frame.height, frame.width)
             _check_bytes(frame, None)

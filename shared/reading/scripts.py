@@ -44,6 +44,8 @@ _MIN_LETTERS = 8
 _MIN_SHARE, _MIN_SHARE_NARROW = 0.3, 0.45
 #: As a part of the best share: what another encoding may have, and one of a byte a letter, if the best has two.
 _MAX_OTHER, _MAX_OTHER_NARROW = 0.6, 0.8
+_MIN_SHARE_OF_FEW = 0.6
+_MAX_MIXED = 0.05  #: of the letters of a text that are in words with Latin ones
 _SAMPLE = 1 << 16  #: bytes
 _LINE = re.compile(rb"[^\n]*[\x80-\xff][^\n]*")
 _WORD = re.compile(r"[^\W\d_]*[^\W\d_\x00-\x7f][^\W\d_]*")
@@ -93,15 +95,23 @@ def encoding_of_script(sample: bytes) -> str | None:
     return best.name if shares[best] >= least and shares[other] <= shares[best] * most else None
 
 
+def may_be_wide(sample: bytes) -> bool:
+    """Return whether most of the few letters of these lines are usual ones in an encoding of two bytes a letter."""
+    return any(_share(sample, each, 2) >= _MIN_SHARE_OF_FEW for each in _ENCODINGS if each.is_wide)
+
+
 def possible_encodings(sample: bytes) -> str:
     """Return the encodings that define all bytes of these lines, for a person to choose from."""
     fitting = [each for each in _ENCODINGS if _decoded(sample, each.name) is not None]
     return ", ".join(each.name + f" ({each.known_as})" * bool(each.known_as) for each in fitting)
 
 
-def _share(sample: bytes, encoding: _Encoding) -> float:
-    """Return the share of letters beyond ASCII that are usual; those of lines that cannot be read are not."""
-    usual = letters = 0
+def _share(sample: bytes, encoding: _Encoding, least: int = _MIN_LETTERS) -> float:
+    """Return the share of letters beyond ASCII that are usual; those of lines that cannot be read are not.
+
+    0 for fewer letters than ``least``.
+    """
+    usual = letters = mixed = 0
     for line in sample.splitlines():
         text = _decoded(line, encoding.name)
         if text is None:
@@ -112,7 +122,10 @@ def _share(sample: bytes, encoding: _Encoding) -> float:
             letters += len(beyond)
             if encoding.is_wide or not _NO_WORD.search(word):
                 usual += sum(letter in encoding.usual for letter in beyond)
-    return usual / letters if letters >= _MIN_LETTERS else 0.0
+            else:
+                mixed += len(beyond)
+    is_western = mixed > letters * _MAX_MIXED and not encoding.is_wide
+    return usual / letters if letters >= least and not is_western else 0.0
 
 
 def _decoded(content: bytes, encoding: str) -> str | None:

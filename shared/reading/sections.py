@@ -20,15 +20,15 @@ _MAX_GAPS, _ROWS = 20, 60
 _NEXT_BYTES = 1 << 16  #: in which the first rows of another table are looked for
 
 
-def other_table_begins(content: bytes, delimiter: str, body: int, width: int) -> int | None:
-    """Return where, behind a blank line below the rows at ``body``, comments or the names of another table begin."""
+def other_table_begins(content: bytes, delimiter: str, body: int, names: Sequence[str]) -> int | None:
+    """Return where, behind a blank line below the rows at ``body``, another table than that of ``names`` begins."""
     for number, gap in enumerate(_BLANK.finditer(content, body)):
         if number == _MAX_GAPS:
             break
         if content.count(b'"', 0, gap.end()) % 2:
             continue
         above = _rows(content[max(body, gap.start() - _NEXT_BYTES) : gap.start()], delimiter)[-_ROWS:]
-        if above and _is_of_other(_rows(content[gap.end() : gap.end() + _NEXT_BYTES], delimiter), above, width):
+        if above and _is_of_other(_rows(content[gap.end() : gap.end() + _NEXT_BYTES], delimiter), above, names):
             return gap.end()
     return None
 
@@ -55,8 +55,10 @@ def _rows(content: bytes, delimiter: str) -> list[list[str]]:
     return [row for row in csv.reader(lines, delimiter=delimiter) if any(cell.strip() for cell in row)]
 
 
-def _is_of_other(rows: Sequence[Sequence[str]], above: Sequence[Sequence[str]], width: int) -> bool:
-    """Return whether these rows are another table: names, perhaps below a title, and a row of values."""
+def _is_of_other(rows: Sequence[Sequence[str]], above: Sequence[Sequence[str]], own: Sequence[str]) -> bool:
+    """Return whether these rows are another table: names, perhaps below a title, that are not the ``own`` ones of the
+    first table, and a row of values.
+    """
     while len(rows) > 1 and len([cell for cell in rows[0] if cell.strip()]) == 1:
         rows = rows[1:]
     if len(rows) < 2 or len(rows[0]) != len(rows[1]) or not differs(rows[0], rows[1]):
@@ -64,9 +66,13 @@ def _is_of_other(rows: Sequence[Sequence[str]], above: Sequence[Sequence[str]], 
     names = [cell.strip() for cell in rows[0]]
     if any(FLOAT.fullmatch(name) for name in names) or len(set(names)) < len(names) or len(names) < 2:
         return False
-    columns = zip(*(row for row in above if len(row) == width), strict=True)
+    if [name.casefold() for name in names] == [name.casefold() for name in own]:
+        return False  # the same table goes on
+    columns = zip(*(row for row in above if len(row) == len(own)), strict=True)
     are_numbers = [all(FLOAT.fullmatch(cell.strip()) for cell in column if cell.strip()) for column in columns]
-    return len(names) != width or any(is_number and name for is_number, name in zip(are_numbers, names, strict=False))
+    return len(names) != len(own) or any(
+        is_number and name for is_number, name in zip(are_numbers, names, strict=False)
+    )
 
 
 def without_flags(content: bytes) -> Drawn | None:

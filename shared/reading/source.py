@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from .code_pages import likelier
-from .scripts import encoding_of_script, possible_encodings, sample_of
+from .scripts import encoding_of_script, may_be_wide, possible_encodings, sample_of
 
 #: What one data set may hold; beyond it the answer is a clear error, never a slow death.
 MAX_COLUMNS = 2_000
@@ -162,7 +162,7 @@ def encoding_of(pieces: Iterable[bytes]) -> tuple[str, str]:
     script = encoding_of_script(sample)
     if script is not None:
         return script, ""
-    if in_runs >= _MIN_RUNS and in_runs > beyond / 2:
+    if (in_runs >= _MIN_RUNS and in_runs > beyond / 2) or may_be_wide(sample):
         possible = possible_encodings(sample) or "that of the program that wrote it"
         raise Unreadable(f"the text is neither UTF-8 nor windows-1252: state its encoding, such as {possible}")
     return "windows-1252", _note_on_undefined(undefined, "windows-1252")

@@ -29,6 +29,7 @@ _ROWS_OF_QUALTRICS, _IMPORT_ID = 2, '{"ImportId":'  #: the text of each question
 _WIDTH = re.compile(r"\d{1,4}[sdn]")
 _RULE = re.compile(r"[_=*-]{4,200}")
 _TAIL, _MAX_REMARKS = 16_384, 40
+_MIN_WIDE = 3  #: columns of a table that is no list of pairs
 _TOTAL = (
     r"(?i)^(?:grand |sub-?|overall )?totals?\b|\btotals?$|^(?:zwischen|gesamt|end)summe|^(?:summe|gesamt|insgesamt)\b"
     r"|^sous-total"
@@ -75,7 +76,8 @@ def remarks_begin(content: bytes, delimiter: str, width: int) -> tuple[int, int]
     """Return where the remarks below a table begin, in bytes, and how many lines they have; None without remarks.
 
     They are behind a blank line or a rule, at most 40 lines of one cell each, up to the end. With delimiters behind
-    that cell the first of them has to begin as a remark does: it may be a row with missing cells.
+    that cell the first of them has to begin as a remark does: it may be a row with missing cells. In a wider table they
+    may also be pairs, such as the balance of an account and its amount.
     """
     lines = content[-_TAIL:].splitlines(keepends=True)
     if width < 2:
@@ -88,18 +90,31 @@ def remarks_begin(content: bytes, delimiter: str, width: int) -> tuple[int, int]
         if text.count('"') % 2 or count > _MAX_REMARKS:
             return None
         cells = [cell.strip() for cell in next(csv.reader([text], delimiter=delimiter), [])]
-        if any(cells[1:]):
+        if any(cells[1:]) and not _is_pair(cells, width):
             break
         size += len(line)
         is_gap = not any(cells) or _RULE.fullmatch(text) is not None
         count += not is_gap
         if is_gap and count:
             begin, lines_of = size, count
-            is_remark = is_remark if not upper else len(upper) == 1 or REMARK.match(upper[0]) is not None
+            is_remark = (
+                is_remark
+                if not upper
+                else len(upper) == 1 or _is_pair(upper, width) or REMARK.match(upper[0]) is not None
+            )
         upper = [] if is_gap else cells
     else:
         return None
     return (len(content) - begin, lines_of) if is_remark and count == lines_of else None
+
+
+def _is_remark(cells: Sequence[str], width: int) -> bool:
+    return len(cells) == 1 or _is_pair(cells, width) or REMARK.match(cells[0]) is not None
+
+
+def _is_pair(cells: Sequence[str], width: int) -> bool:
+    """Return whether these cells are a text and a value, in a row that is not as wide as the table."""
+    return len([cell for cell in cells if cell]) == 2 and all(cells[:2]) and len(cells) < width and width >= _MIN_WIDE
 
 
 def note_on_remarks(count: int) -> str:

@@ -24,6 +24,7 @@ WESTERN = {
     "Prénom;Ville;Société\nHélène;Besançon;Été\nÉlodie;Orléans;Noël\nÀ côté;ÉÀ\n": ("windows-1252", "mac-roman"),
     "Imię;Miasto\nŁukasz;Łódź\nŻaneta;Gdańsk\nŚwięty;Wrocław\n": ("cp1250",),
     "Şehir;İlçe\nİstanbul;Kadıköy\nŞanlıurfa;Eyyübiye\nGümüşhane;Köse\nçöğüş;ş\n": ("cp1254",),
+    "ÑÑÑ;ÁÉÍÓÚ\nÑOÑO;ÁÉÍ\nÚÓÍÉÁ;ÑÁÑ\n": ("windows-1252",),
     "Año;Señor;Descripción\nPeña;Muñoz;¡Qué! ¿Sí?\n": ("windows-1252",),
 }
 
@@ -41,6 +42,14 @@ def test_a_table_is_read_in_the_encoding_that_it_is_written_in(text: str, encodi
 @pytest.mark.parametrize(("text", "encoding"), [(text, name) for text, names in WESTERN.items() for name in names])
 def test_a_western_text_is_of_no_other_script(text: str, encoding: str) -> None:
     assert encoding_of_script(text.encode(encoding)) is None
+
+
+def test_a_text_of_few_letters_is_refused_where_they_may_be_of_another_script(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes("品番,数\nA1,3\n".encode("cp932"))
+    with pytest.raises(Unreadable, match=r"state its encoding, such as cp932 \(Shift-JIS\)"):
+        read(tmp_path / "a.csv", "a.csv")
+    (tmp_path / "a.csv").write_bytes("Größe,n\nfür,3\n".encode("cp1252"))
+    assert read(tmp_path / "a.csv", "a.csv").frame.columns == ["Größe", "n"]
 
 
 def test_what_a_refusal_names_can_be_stated() -> None:

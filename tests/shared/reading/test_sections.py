@@ -56,6 +56,19 @@ def test_flags_of_eurostat_are_counted(tmp_path: Path) -> None:
     assert "Eurostat's flags behind the numbers left out: b x 1, z x 1" in table.notes
 
 
+def test_names_that_are_repeated_behind_a_blank_line_are_of_the_same_table(tmp_path: Path) -> None:
+    table = of(tmp_path, "a.csv", "name,qty\na,1\nb,2\n\nname,qty\nc,3\n")
+    assert table.frame.to_dict(as_series=False) == {"name": ["a", "b", "c"], "qty": [1, 2, 3]}
+    assert "1 row left out: the names of the columns again" in table.notes
+
+
+def test_balances_below_a_statement_are_remarks(tmp_path: Path) -> None:
+    text = "Datum;Text;Betrag\n01.01.2024;a;1,50\n02.01.2024;b;2,50\n\nAnfangssaldo;100,00\nEndsaldo;104,00\n"
+    table = of(tmp_path, "a.csv", text)
+    assert table.frame["Betrag"].to_list() == [1.5, 2.5]
+    assert "2 lines of remarks below the table left out" in table.notes
+
+
 @pytest.mark.parametrize(
     "text",
     ["a,b\n1,2\n\n3,4\n5,6\n", 'a,b\n1,"x\n\nc,d\n1,2"\n3,y\n', "a,b\nx,y\n\nz,w\n", "a,b\n1,x\n\nnote,y\nz,z\n"],
