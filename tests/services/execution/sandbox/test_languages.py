@@ -325,3 +325,20 @@ def test_what_javascript_cannot_remove_it_says(sandbox: Sandbox) -> None:
         assert session.evaluate("kept + firm").text == "7"
         session.execute("var loose = 5")
         assert {variable.name for variable in session.list()} == {"kept", "firm", "loose"}
+
+
+@pytest.mark.parametrize(
+    ("code", "shown"),
+    [
+        ('UPDATE t SET a = 7 RETURNING a AS "Count"', "7"),
+        ("SELECT 1 AS x; INSERT INTO t (a, b) VALUES (8, 'é') RETURNING a AS \"Count\"", "8"),
+        ("SELECT 5 AS x; UPDATE t SET b = 'returning'", "5"),
+        ("SELECT 5 AS x; DELETE FROM t", "5"),
+    ],
+)
+def test_rows_that_a_change_returns_are_the_value_and_their_number_is_not(
+    run_code: RunCode, code: str, shown: str
+) -> None:
+    outcome = run_code(f"CREATE TABLE t AS SELECT 1 AS a, 'x' AS b; {code}", "sql")
+    assert outcome.value is not None
+    assert f" {shown} " in outcome.value.text

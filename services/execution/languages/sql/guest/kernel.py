@@ -23,6 +23,7 @@ _SHOWN_ROWS = 20
 _QUERY = re.compile(r"\s*(?:SELECT|WITH|FROM|VALUES)\b", re.I)
 _ROWS_OF_A_PAGE, _MAX_CELL = 50, 400
 _LOOKED_AT = 100
+_RETURNING = b"RETURNING"
 _GIVEN = "__given"  #: the name under which a table is read in
 
 
@@ -92,15 +93,23 @@ class SqlKernel:
         result = None
         for statement in self._database.extract_statements(code):
             kinds = " ".join(str(kind) for kind in statement.expected_result_type)
-            changes = "CHANGED_ROWS" in kinds
+            only_counts = "CHANGED_ROWS" in kinds and not self._returns_rows(statement.query)
             if "QUERY_RESULT" in kinds:
                 relation: Any = self._database.sql(statement)
                 # The number of rows that an UPDATE changed is not a query's result.
-                if relation is not None and not (changes and relation.columns == ["Count"]):
+                if relation is not None and not (only_counts and relation.columns == ["Count"]):
                     result = relation.to_arrow_table()
             else:
                 self._database.execute(statement)
         return result
+
+    def _returns_rows(self, query: str) -> bool:
+        """Return whether a statement that changes rows has a RETURNING clause."""
+        text = query.encode()
+        return any(
+            kind == self._duckdb.token_type.keyword and text[start : start + len(_RETURNING)].upper() == _RETURNING
+            for start, kind in self._duckdb.tokenize(query)
+        )
 
     def _end_unfinished(self) -> None:
         """End a query that was interrupted, and a transaction in which a statement failed: nothing in it counts, and
