@@ -46,13 +46,18 @@ WORDS: dict[str, tuple[str, str]] = {
     "under way": (r"under way", "in progress, running, open"),
     "held against": (r"(?:hold|held|holds|holding) (?:\w+ )?against", "compare with, check against"),
     "broken off": (r"(?:break|breaks|broke|broken|breaking) off", "end, close, cut"),
+    "heed": (r"heeds?|heeded|heeding", "respect, support, follow"),
+    "softly": (r"softly", "gracefully"),
+    "turned over": (r"turn(?:s|ed)? over", "rotate"),
     "stranger": (r"strangers?", "untrusted"),
     "archaic": (
         r"seldom|thereby|hitherto|thereof|therein|whereby|lest|upon|shall|nought|naught|wholly|fares?|meanwhile it",
         "rarely, so, until now",
     ),
 }
-_WORDS = {name: re.compile(rf"\b(?:{pattern})\b", re.I) for name, (pattern, _) in WORDS.items()}
+_SPACE = re.compile(r"(?<!there) ")
+#: Expressions of several words are noticed over the end of a line, too.
+_WORDS = {name: re.compile(rf"\b(?:{_SPACE.sub(' +', pattern)})\b", re.I) for name, (pattern, _) in WORDS.items()}
 _WORD = re.compile(r"[A-Za-z][A-Za-z'-]*")
 #: Code: fenced blocks, spans within a paragraph, targets of links.
 _QUOTED = re.compile(
@@ -114,8 +119,7 @@ def _of_python(name: str, source: str) -> Iterator[Text]:
 
 def _of_page(name: str, source: str) -> Iterator[Text]:
     kind = "prompts" if "/prompts/" in name or "/skills/" in name else "pages"
-    for number, line in enumerate(_without_code(source).split("\n"), 1):
-        yield Text(name, number, kind, line)
+    yield Text(name, 1, kind, source)
 
 
 def _of_script(name: str, source: str) -> Iterator[Text]:
@@ -139,7 +143,7 @@ def counted(listed: Iterable[Text]) -> tuple[Counter[str], dict[str, list[tuple[
         plain = _without_code(text.words)
         sizes[text.kind] += len(_WORD.findall(plain))
         for name, pattern in _WORDS.items():
-            for match in pattern.finditer(plain):
+            for match in pattern.finditer(plain.replace("\n", " ")):
                 # A message's line breaks are escapes, not lines of its file.
                 below = 0 if text.kind == "code: messages" else plain.count("\n", 0, match.start())
                 places[text.kind].append((text._replace(line=text.line + below), name))
@@ -156,7 +160,7 @@ def report(listed: Iterable[Text], every: bool = False) -> tuple[list[str], bool
         too_many = kind not in NO_LIMIT and share > PER_THOUSAND
         over = over or too_many
         if every or too_many:
-            lines += [f"{text.file}:{text.line}: {name!r}: use {WORDS[name][1]}" for text, name in places[kind]]
+            lines += [f"{text.file}:{text.line}: {name!r}: use {WORDS[name][1]}" for text, name in sorted(places[kind])]
             limit = f"no limit: {NO_LIMIT[kind]}" if kind in NO_LIMIT else f"at most {PER_THOUSAND:g}"
             lines.append(f"{kind}: {len(places[kind])} in {size:,} words, {share:.1f} in a thousand ({limit})")
     return lines, over
