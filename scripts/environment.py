@@ -88,7 +88,7 @@ def _is_current() -> bool:
 
 def _stamp() -> str:
     pinned = b"".join(lock.read_bytes() for lock in LOCKS)
-    return hashlib.sha256(pinned + _MINOR.encode() + str(ROOT).encode()).hexdigest()
+    return hashlib.sha256(pinned + _COMMAND.encode() + _MINOR.encode() + str(ROOT).encode()).hexdigest()
 
 
 def _prepare() -> None:
