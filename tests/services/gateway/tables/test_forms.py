@@ -188,12 +188,12 @@ def test_times_in_nanoseconds_are_written_in_every_form(tmp_path: Path, form: st
 
 @pytest.mark.slow
 def test_a_sheet_holds_texts_that_are_markup_or_escapes_elsewhere(tmp_path: Path) -> None:
-    texts = [" <a> & b \n", "_x0041_", "a\x01b", "\r\n", ""]
+    texts = [" <a> & b \n", "_x0041_", "a\x01b", "\r\n", "", "end"]
     pl.DataFrame({"<&>": texts}).write_parquet(tmp_path / "x.parquet")
     (tmp_path / "x.xlsx").write_bytes(converted(tmp_path / "x.parquet", "xlsx"))
     read = pl.read_excel(tmp_path / "x.xlsx", engine="calamine", drop_empty_rows=False)
     assert read.columns == ["<&>"]
-    assert read.to_series().to_list() == [" <a> & b \n", "_x0041_", "a\ufffdb", "\r\n", ""]
+    assert read.to_series().to_list() == [" <a> & b \n", "_x0041_", "a\ufffdb", "\r\n", None, "end"]
 
 
 @pytest.mark.slow
