@@ -21,6 +21,7 @@ _ALLOWED = {
     "services/gateway/tables/binary.py": "a task",
     "services/gateway/tables/cells.py": "a task",
     "services/gateway/tables/opened.py": "a task",
+    "services/gateway/tables/plain_frames.py": "a task",
     "services/gateway/tables/profile.py": "a task",
     "services/gateway/tables/rows.py": "a task",
     "services/gateway/tables/tasks.py": "a task",

@@ -146,9 +146,8 @@ class Interrupts:
     """An interrupt is for a call that runs: not for the words about it, and not for the kernel that waits."""
 
     def __init__(self, stop: Callable[[], None] | None) -> None:
-        self.wanted: list[
-            bool
-        ] = []  #: whether a call runs; cleared by the frame that judges, where no interrupt is raised
+        #: Whether a call runs; cleared by the frame that judges, where no interrupt is raised.
+        self.wanted: list[bool] = []
         self._relay = None if stop is None else Relay(stop)
         signal.signal(signal.SIGINT, self._raise)
 
