@@ -80,15 +80,17 @@ def test_21_sockets_and_devices_cannot_be_made_and_a_pipe_in_place_of_a_table_en
         "tables.write(pandas.DataFrame({'a': [1]}), '/work/mine')\nos.symlink('/work/mine', '/out/link')\n"
         "def flood():\n    with open('/out/endless', 'wb') as pipe:\n        while True: pipe.write(bytes(65536))\n"
         "threading.Thread(target=flood, daemon=True).start()\n"
-        "import services.execution.languages.python.guest.kernel as kernel\n"
-        "kernel.outward = lambda value, path, file: {'kind': 'table', 'type': 'x', 'text': '', 'file': claimed}\n"
+        "import services.execution.languages.python.guest.values as values\n"
+        "class Liar:\n    def __repr__(self):\n"
+        "        values.exactly = lambda value: {'kind': 'table', 'type': 'x', 'text': '', 'file': claimed}\n"
+        "        return 'x'\nliar = Liar()\n"
     )
     with sandbox.session("python", Limits(wall_seconds=60), {}) as session:
         session.execute(flood)
         for claimed in ("endless", "link", "/work/mine", "../work/mine", "/proc/1/environ", "a\0b", "\ud800"):
             session.execute(f"claimed = {claimed!r}")
             with pytest.raises(KernelError, match="BadTable"):
-                session.get("claimed")
+                session.get("liar")
 
 
 def test_22_and_23_files_are_collected_when_nobody_can_swap_them(run_code: RunCode) -> None:
