@@ -27,8 +27,10 @@ _AT_ONCE = struct.pack("ii", 1, 0)
 class Protocol(HttpToolsProtocol):
     """uvicorn's parser with a bounded head and errors as problems instead of plain text."""
 
-    _head_bytes = 0
+    _head_bytes = 0  #: of this head, without those of a read that began with something else
     _in_head = False
+    _in_message = False
+    _heads = 0
     _discarding = False
     _discarded = 0
     _timer: asyncio.TimerHandle | None = None
@@ -58,7 +60,8 @@ class Protocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
-        self._in_head, self._head_bytes = True, 0
+        self._in_head, self._in_message, self._head_bytes = True, True, 0
+        self._heads += 1
         self._wait(self._head_seconds)
         super().on_message_begin()
 
@@ -67,15 +70,22 @@ class Protocol(HttpToolsProtocol):
         self._wait(None)
         super().on_headers_complete()
 
+    def on_message_complete(self) -> None:
+        self._in_message = False
+        super().on_message_complete()
+
     def data_received(self, data: bytes) -> None:
         if self._discarding:
             self._discarded += len(data)
             if self._discarded > _LINGER_BYTES:
                 self.transport.close()
             return
+        heads, within = self._heads, self._in_message
         super().data_received(data)
         if self._in_head and not self.transport.is_closing():
-            self._head_bytes += len(data)
+            # Before a head that began in this read there may have been a body, or other requests.
+            if self._heads == heads + (not within):
+                self._head_bytes += len(data)
             if self._head_bytes > MAX_HEAD_BYTES:
                 self._refuse(headers_too_large())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import select
 import socket
@@ -11,8 +12,11 @@ from urllib.parse import urlsplit
 
 import httpx2 as httpx
 import pytest
+from starlette.types import Receive, Scope, Send
+from uvicorn import Config
+from uvicorn.server import ServerState
 
-from services.gateway.http.wire import MAX_HEAD_BYTES
+from services.gateway.http.wire import MAX_HEAD_BYTES, Protocol
 from services.gateway.settings import Settings
 from tests.services.gateway.conftest import Gateway, serving, with_http
 
@@ -59,6 +63,54 @@ def test_a_head_that_is_too_large_is_refused(gateway: Gateway, end: bytes) -> No
     value = b"a" * (3 * MAX_HEAD_BYTES)  # what is left unread does not reset the connection before the answer
     status, _, body = spoken(gateway, [line, value + end])
     assert (status, json.loads(body)["code"]) == (431, "headers_too_large")
+
+
+class Written(asyncio.Transport):
+    """A transport that keeps what is written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.content = b""
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.content += data
+
+    def is_closing(self) -> bool:
+        return False
+
+    def pause_reading(self) -> None:
+        pass
+
+    def resume_reading(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    "before", [b"a" * 190_000, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n" * 5_000], ids=["body", "requests"]
+)
+def test_what_comes_before_a_head_in_one_read_does_not_count_as_head(before: bytes) -> None:
+    async def answered() -> bytes:
+        wire, last = Written(), asyncio.Event()
+
+        async def app(scope: Scope, _receive: Receive, send: Send) -> None:
+            await send({"type": "http.response.start", "status": 204, "headers": []})
+            await send({"type": "http.response.body"})
+            if scope["path"] == "/last":
+                last.set()
+
+        limits = {"head_seconds": 30, "idle_seconds": 30, "answer_pause_seconds": 30}
+        protocol = Protocol(config=Config(app), server_state=ServerState(), app_state={}, **limits)
+        protocol.connection_made(wire)
+        size = len(before) if before.startswith(b"a") else 0
+        first = f"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {size}\r\n\r\n".encode()
+        protocol.data_received(first + before + b"GET /last HTTP/1.1\r\nHost: a\r\n")
+        protocol.data_received(b"\r\n")
+        await asyncio.wait_for(last.wait(), 30)
+        return wire.content
+
+    content = asyncio.run(answered())
+    assert b" 431 " not in content
+    assert content.count(b"HTTP/1.1 204") == 2 + before.count(b"GET")
 
 
 @pytest.mark.slow
