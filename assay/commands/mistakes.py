@@ -137,6 +137,8 @@ def _unexpected(tokens: Sequence[str], arguments: Sequence[str]) -> str:
     after_text = (
         tokens and tokens[0] in given and (at := given.index(tokens[0])) > 1 and not Path(given[at - 1]).is_file()
     )
+    if after_text and given[at - 1].startswith("-") and given[at - 1] != "-":
+        return f"Unknown option: {given[at - 1]}."  # it was taken for a file or a text, and what follows for one more
     if after_text and not tokens[0].startswith("-"):
         return f'Unexpected words: {shown}. Put a text in quotes: "{given[at - 1]} {shown}".'
     return f"Unexpected words: {shown}."

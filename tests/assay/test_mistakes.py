@@ -85,6 +85,7 @@ MISTAKES: list[tuple[list[str], int, str]] = [
     (["jobs", "lss"], 2, "Did you mean `assay jobs ls`?"),
     (["transform", "sales.csv", "total", "--modle", "x"], 2, "Did you mean --model?"),
     (["transform", "sales.csv", "total", "by", "city"], 2, 'Put a text in quotes: "total by city"'),
+    (["execute", "-l", "r", "-c", "1"], 2, "Unknown option: -l"),
     (["search", "what", "moves", "-c", "x"], 2, "put the question in quotes"),
     (["execute", "a.py", "--wall-seconds", "abc"], 2, "--wall-seconds must be a number, not 'abc'"),
     (["jobs", "ls", "--limit", "x"], 2, "--limit must be a whole number"),
