@@ -95,7 +95,7 @@ def _missing(error: MissingArgumentError, arguments: Sequence[str]) -> str:
         return f"{name} is missing."
     word = name.strip("-").upper()
     url = current().flags.url if word == "URL" else None
-    hint = f" --url chooses Assay's server in every command: give {url} as a word of its own." if url else ""
+    hint = f" --url chooses Assay's server in every command: give {url} without an option." if url else ""
     return f"{word} is missing.{hint}"
 
 

@@ -113,7 +113,7 @@ MISTAKES: list[tuple[list[str], int, str]] = [
     (
         ["endpoints", "add", "x", "--url", "http://[::1]:9/v1"],
         2,
-        "URL is missing. --url chooses Assay's server in every command: give http://[::1]:9/v1 as a word of its own.",
+        "URL is missing. --url chooses Assay's server in every command: give http://[::1]:9/v1 without an option.",
     ),
     (["listen"], 2, "--forward-to is missing"),
     (["flow", "edit", "x"], 2, "is missing"),
